@@ -1,0 +1,58 @@
+package coordinator
+
+import "time"
+
+// Config is the section "groups". Every limit counts over what is stored, so a
+// zero is not "no limit" but refused at start-up, except where said.
+type Config struct {
+	// MinSessionTimeout and MaxSessionTimeout bound what members may ask for
+	// (defaults 6s and 30m).
+	MinSessionTimeout time.Duration `koanf:"min_session_timeout"`
+	MaxSessionTimeout time.Duration `koanf:"max_session_timeout"`
+	// MaxRebalanceTimeout caps the rebalance timeout that members ask for
+	// (default 0: no cap).
+	MaxRebalanceTimeout time.Duration `koanf:"max_rebalance_timeout"`
+	// InitialRebalanceDelay is how long a new group waits for more members
+	// before its first generation (default 3s; 0: not at all).
+	InitialRebalanceDelay time.Duration `koanf:"initial_rebalance_delay"`
+	// NewMemberJoinTimeout removes a newcomer that is still waiting for its
+	// first join to complete (default 5m).
+	NewMemberJoinTimeout time.Duration `koanf:"new_member_join_timeout"`
+	// MaxGroups bounds the groups kept (default 100000).
+	MaxGroups int `koanf:"max_groups"`
+	// MaxMembers bounds members and pending ids of one group (default 5000).
+	MaxMembers int `koanf:"max_members"`
+	// MaxTotalMembers bounds the members of all groups (default 100000).
+	MaxTotalMembers int `koanf:"max_total_members"`
+	// MaxProtocols bounds the protocols of one member (default 64).
+	MaxProtocols int `koanf:"max_protocols"`
+	// MaxMemberBytes bounds the instance id, protocol names and metadata of one
+	// join, and one assignment, in bytes (default 1 MiB).
+	MaxMemberBytes int `koanf:"max_member_bytes"`
+	// MaxRosterBytes bounds member ids, instance ids and each member's largest
+	// metadata in one group, in bytes (default 64 MiB).
+	MaxRosterBytes int64 `koanf:"max_roster_bytes"`
+	// MemoryBudget bounds everything that all groups keep, in bytes (default
+	// 256 MiB).
+	MemoryBudget int64 `koanf:"memory_budget"`
+	// RetainClientIdentity keeps each member's client id and host and shows
+	// them in DescribeGroups (default false: both are empty).
+	RetainClientIdentity bool `koanf:"retain_client_identity"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		MinSessionTimeout:     6 * time.Second,
+		MaxSessionTimeout:     30 * time.Minute,
+		InitialRebalanceDelay: 3 * time.Second,
+		NewMemberJoinTimeout:  5 * time.Minute,
+		MaxGroups:             100_000,
+		MaxMembers:            5_000,
+		MaxTotalMembers:       100_000,
+		MaxProtocols:          64,
+		MaxMemberBytes:        1 << 20,
+		MaxRosterBytes:        64 << 20,
+		MemoryBudget:          256 << 20,
+	}
+}

@@ -1,0 +1,75 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// ErrBudget: the process-wide memory budget stayed spent for the whole wait, or
+// one request alone asked for more than all of it.
+var ErrBudget = errors.New("memory budget is spent")
+
+// Budget is the memory that all requests in work may hold together: large
+// frames, decoded bodies and priced answers. Requests that find it spent queue
+// in arrival order.
+type Budget struct {
+	total int64
+	wait  time.Duration
+	sem   *semaphore.Weighted
+}
+
+// NewBudget returns a budget of total bytes; a request waits at most wait for
+// its share.
+func NewBudget(total int64, wait time.Duration) *Budget {
+	return &Budget{total: total, wait: wait, sem: semaphore.NewWeighted(total)}
+}
+
+// Lease returns an account for one request. It is not safe for concurrent use.
+func (b *Budget) Lease() Lease { return Lease{budget: b} }
+
+// Lease is what one request holds of a Budget. The zero Lease charges nothing.
+type Lease struct {
+	budget *Budget
+	held   int64
+}
+
+// Reserve charges n more bytes to the lease. It waits for the budget's wait
+// time at most, or until ctx ends, and then fails with ErrBudget or the
+// context's error; what was held before stays held.
+func (l *Lease) Reserve(ctx context.Context, n int64) error {
+	b := l.budget
+	switch {
+	case b == nil || n <= 0:
+		return nil
+	case b.sem.TryAcquire(n):
+		l.held += n
+		return nil
+	case n > b.total:
+		return fmt.Errorf("%w: %d bytes asked of %d", ErrBudget, n, b.total)
+	}
+	waiting, cancel := context.WithTimeout(ctx, b.wait)
+	defer cancel()
+	if err := b.sem.Acquire(waiting, n); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: no %d bytes within %v", ErrBudget, n, b.wait)
+	}
+	l.held += n
+	return nil
+}
+
+// Held returns the bytes that the lease holds.
+func (l *Lease) Held() int64 { return l.held }
+
+// Release gives everything back. The lease can be used again.
+func (l *Lease) Release() {
+	if l.held > 0 {
+		l.budget.sem.Release(l.held)
+		l.held = 0
+	}
+}

@@ -1,0 +1,85 @@
+package handler
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/guard"
+)
+
+// Req ties a request type to its response by kmsg's own RequestWith method, so
+// that a function which answers a request with the response of another key
+// does not compile.
+type Req[T any, R kmsg.Response] interface {
+	*T
+	kmsg.Request
+	RequestWith(context.Context, kmsg.Requestor) (R, error)
+}
+
+// Option changes the Spec of a handler under construction.
+type Option func(*Spec)
+
+// AdvertiseFrom makes ApiVersions show the range as starting at min.
+func AdvertiseFrom(min int16) Option { return func(s *Spec) { s.AdvertisedMin = min } }
+
+// Unsupported answers versions outside the handler's range; see
+// [Spec.Unsupported].
+func Unsupported(answer func(Call) kmsg.Response) Option {
+	return func(s *Spec) { s.Unsupported = answer }
+}
+
+// New makes a Handler from a typed function. The key is read from the request
+// type and all type arguments are inferred:
+//
+//	handler.New(0, 6, shape, handler.CloseConnection, d.describe)
+//
+// The versions min to max are those that fn answers; shape describes their
+// request bodies. Nothing is checked here: the dispatcher's table checks all
+// handlers together at start-up and reports every fault at once.
+func New[T any, R kmsg.Response, P Req[T, R]](
+	min, max int16, shape guard.Shape, bad Policy,
+	fn func(context.Context, Call, P) (R, error), opts ...Option,
+) Handler {
+	spec := Spec{
+		Range:         Range{Key: P(new(T)).Key(), Min: min, Max: max},
+		AdvertisedMin: min,
+		Shape:         shape,
+		BadRequest:    bad,
+		Origin:        nameOf(fn),
+	}
+	for _, opt := range opts {
+		opt(&spec)
+	}
+	return typed[T, R, P]{spec: spec, fn: fn}
+}
+
+// typed adapts a typed function to Handler. The assertion in Handle is the only
+// one in the gateway: handlers never assert a type.
+type typed[T any, R kmsg.Response, P Req[T, R]] struct {
+	spec Spec
+	fn   func(context.Context, Call, P) (R, error)
+}
+
+func (h typed[T, R, P]) Spec() Spec               { return h.spec }
+func (h typed[T, R, P]) NewRequest() kmsg.Request { return P(new(T)) }
+
+func (h typed[T, R, P]) Handle(ctx context.Context, call Call, req kmsg.Request) (kmsg.Response, error) {
+	resp, err := h.fn(ctx, call, req.(P))
+	// A nil *Response inside the interface would look like an answer.
+	if err != nil || reflect.ValueOf(resp).IsNil() {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// nameOf returns the name of a function as stack traces write it.
+func nameOf(fn any) string {
+	v := reflect.ValueOf(fn)
+	if v.IsNil() {
+		return "nil function"
+	}
+	return runtime.FuncForPC(v.Pointer()).Name()
+}
