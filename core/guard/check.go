@@ -100,7 +100,8 @@ func (w *walk) field(f *Field) error {
 			return err
 		}
 		cost := (n + allocStep - 1) / allocStep * allocStep
-		if f.nullable <= w.version {
+		// A string that is nullable at any version is a pointer at all of them.
+		if f.nullable != never {
 			cost += stringHeader
 		}
 		if err := w.skip(n); err != nil {

@@ -110,3 +110,23 @@ func (f Field) NullableSince(v int16) Field { f.nullable = v; return f }
 func (f Field) Nullable() Field { return f.NullableSince(0) }
 
 func (f Field) at(version int16) bool { return f.since <= version && version <= f.until }
+
+// Arrays returns the smallest encoding in bytes of an element of each array
+// that the version has, in wire order, an array before those inside it. It is
+// for the test that compares shapes with the codec.
+func (s Shape) Arrays(version int16) []int {
+	return arrays(nil, s.fields, version, version >= s.flexible)
+}
+
+func arrays(dst []int, fields []Field, version int16, flexible bool) []int {
+	for _, f := range fields {
+		if !f.at(version) {
+			continue
+		}
+		if f.kind == kindArray {
+			dst = append(dst, smallest(f.elem, version, flexible, flexible && f.tagged))
+		}
+		dst = arrays(dst, f.elem, version, flexible)
+	}
+	return dst
+}
