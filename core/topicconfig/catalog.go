@@ -1,0 +1,146 @@
+package topicconfig
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Catalog knows the topic configs of Kafka 4.4 and the defaults of this
+// gateway. It is immutable and safe for concurrent use.
+type Catalog struct {
+	defs   []Definition // sorted by name
+	byName map[string]*Definition
+	plain  Config // of a topic without overrides
+}
+
+// NewCatalog returns the catalog in which the given values, by topic config
+// name, stand in for Kafka's defaults. All faults are reported at once: names
+// that do not exist, values that Kafka would refuse.
+func NewCatalog(defaults map[string]string) (*Catalog, error) {
+	c := &Catalog{defs: kafka44()}
+	c.byName = make(map[string]*Definition, len(c.defs))
+	for i := range c.defs {
+		c.byName[c.defs[i].Name] = &c.defs[i]
+	}
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(defaults)) {
+		if err := c.Validate(name, defaults[name]); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		d := c.byName[name]
+		d.Default, d.Set = defaults[name], true
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("defaults of topic configs: %w", err)
+	}
+	c.plain = c.resolve(nil)
+	return c, nil
+}
+
+// Definitions returns all configs, sorted by name. The slice is the caller's.
+func (c *Catalog) Definitions() []Definition { return slices.Clone(c.defs) }
+
+// Lookup returns the definition of a config.
+func (c *Catalog) Lookup(name string) (Definition, bool) {
+	d, ok := c.byName[name]
+	if !ok {
+		return Definition{}, false
+	}
+	return *d, true
+}
+
+// Validate checks the value of one config by type and range. An error is an
+// [Error].
+func (c *Catalog) Validate(name, value string) error {
+	d, ok := c.byName[name]
+	if !ok {
+		return Error("Unknown topic config name: " + name)
+	}
+	v, err := d.parse(value)
+	if err != nil || d.check == nil {
+		return err
+	}
+	reason, culprit := d.check(name, v)
+	switch {
+	case reason == "":
+		return nil
+	case reason == emptyItem:
+		return Error(fmt.Sprintf("Configuration '%s' %s", name, reason))
+	case d.Type == double:
+		culprit = trim(value) // as it was written: "1.1", "Infinity"
+	}
+	return invalid(name, culprit, reason)
+}
+
+// ValidateAll checks all overrides of a topic, each by itself and against the
+// others. Of several faults it returns the one whose config sorts first. An
+// error is an [Error].
+func (c *Catalog) ValidateAll(overrides map[string]string) error {
+	names := slices.Sorted(maps.Keys(overrides))
+	// Unknown names come first, as Kafka checks them before it parses.
+	for _, name := range names {
+		if _, ok := c.byName[name]; !ok {
+			return c.Validate(name, "")
+		}
+	}
+	for _, name := range names {
+		if err := c.Validate(name, overrides[name]); err != nil {
+			return err
+		}
+	}
+	least, most := c.number(overrides, minCompactionLag), c.number(overrides, "max.compaction.lag.ms")
+	if least > most {
+		return Error(fmt.Sprintf("conflict topic config setting %s (%d) > %s (%d)",
+			minCompactionLag, least, "max.compaction.lag.ms", most))
+	}
+	if c.value(overrides, remoteStorageEnable) == true {
+		return Error("Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.")
+	}
+	return nil
+}
+
+// Resolve returns the effective values for a topic with the given overrides.
+// An override that Validate refuses counts as not given.
+func (c *Catalog) Resolve(overrides map[string]string) Config {
+	if len(overrides) == 0 {
+		return c.plain
+	}
+	return c.resolve(overrides)
+}
+
+func (c *Catalog) resolve(overrides map[string]string) Config {
+	policy, _ := c.value(overrides, "cleanup.policy").([]string)
+	stamp, _ := c.value(overrides, "message.timestamp.type").(string)
+	return Config{
+		Delete:               slices.Contains(policy, "delete"),
+		Compact:              slices.Contains(policy, "compact"),
+		RetentionMs:          c.number(overrides, "retention.ms"),
+		RetentionBytes:       max(c.number(overrides, "retention.bytes"), -1),
+		MaxMessageBytes:      int32(c.number(overrides, MaxMessageBytes)),
+		MaxDecompressedBytes: int32(c.number(overrides, "max.decompressed.message.bytes")),
+		LogAppendTime:        stamp == "LogAppendTime",
+		TimestampAfterMaxMs:  c.number(overrides, "message.timestamp.after.max.ms"),
+		TimestampBeforeMaxMs: c.number(overrides, "message.timestamp.before.max.ms"),
+		SegmentBytes:         c.number(overrides, "segment.bytes"),
+		SegmentMs:            c.number(overrides, "segment.ms"),
+	}
+}
+
+// value returns the parsed value of a config: the override's, or the default.
+func (c *Catalog) value(overrides map[string]string, name string) any {
+	d := c.byName[name]
+	if s, ok := overrides[name]; ok && c.Validate(name, s) == nil {
+		v, _ := d.parse(s)
+		return v
+	}
+	v, _ := d.parse(d.Default)
+	return v
+}
+
+func (c *Catalog) number(overrides map[string]string, name string) int64 {
+	n, _ := c.value(overrides, name).(int64)
+	return n
+}
