@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	sessionMillis = 60_000
+	describeTimes = 5
+)
+
+// manyGroups creates groups of one member, then lists and describes them all.
+func manyGroups(ctx context.Context, t *target, o options, put sink) error {
+	ids := make([]string, o.groups)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("bench-%d-%d", time.Now().Unix(), i)
+	}
+	begin := time.Now()
+	work, _ := errgroup.WithContext(ctx)
+	const connections = 16
+	for first := range connections {
+		work.Go(func() error {
+			c, err := dial(t.addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			for i := first; i < len(ids); i += connections {
+				m := member{conn: c, group: ids[i]}
+				if err := m.settle(); err != nil {
+					return fmt.Errorf("group %s: %w", ids[i], err)
+				}
+			}
+			return nil
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return err
+	}
+	put(fmt.Sprintf("%d groups to Stable", o.groups), "s", time.Since(begin).Seconds())
+
+	c, err := dial(t.addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	list := kmsg.NewPtrListGroupsRequest()
+	list.Version = 4
+	describe := kmsg.NewPtrDescribeGroupsRequest()
+	describe.Version, describe.Groups = 5, ids
+	for _, req := range []kmsg.Request{list, describe} {
+		var ms []float64
+		for range describeTimes {
+			begin := time.Now()
+			resp, err := c.call(req)
+			if err != nil {
+				return err
+			}
+			ms = append(ms, time.Since(begin).Seconds()*1e3)
+			if n := groupsIn(resp); n < len(ids) {
+				return fmt.Errorf("%s shows %d of %d groups", kmsg.NameForKey(req.Key()), n, len(ids))
+			}
+		}
+		put(fmt.Sprintf("%s of %d groups", kmsg.NameForKey(req.Key()), o.groups), "ms", median(ms))
+	}
+	return nil
+}
+
+// groupsIn counts the live groups in an answer.
+func groupsIn(resp kmsg.Response) int {
+	switch r := resp.(type) {
+	case *kmsg.ListGroupsResponse:
+		return len(r.Groups)
+	case *kmsg.DescribeGroupsResponse:
+		n := 0
+		for _, g := range r.Groups {
+			if g.State == "Stable" {
+				n++
+			}
+		}
+		return n
+	}
+	return 0
+}
+
+// rebalance measures the time from the first Join of a new group's members to
+// the last one's assignment. It includes the server's initial rebalance delay.
+func rebalance(ctx context.Context, t *target, o options, put sink) error {
+	for _, n := range o.members {
+		group := fmt.Sprintf("bench-rebalance-%d", time.Now().UnixNano())
+		members := make([]*member, n)
+		for i := range members {
+			c, err := dial(t.addr)
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			members[i] = &member{conn: c, group: group}
+		}
+		begin := time.Now()
+		work, _ := errgroup.WithContext(ctx)
+		for _, m := range members {
+			work.Go(func() error { return m.settleAmong(n) })
+		}
+		if err := work.Wait(); err != nil {
+			return fmt.Errorf("%d members: %w", n, err)
+		}
+		put(fmt.Sprintf("%d members to Stable", n), "s", time.Since(begin).Seconds())
+	}
+	return nil
+}
+
+// member is one consumer in its own words.
+type member struct {
+	*conn
+	group, id string
+}
+
+var errAgain = errors.New("join again")
+
+// settle joins and syncs until the member is in a Stable group of any size.
+func (m *member) settle() error { return m.settleAmong(1) }
+
+// settleAmong joins and syncs until the group is Stable with n members at
+// least. A rebalance in between is answered by joining again, as clients do.
+func (m *member) settleAmong(n int) error {
+	for begin := time.Now(); time.Since(begin) < 2*time.Minute; {
+		err := m.once(n)
+		if !errors.Is(err, errAgain) {
+			return err
+		}
+	}
+	return errors.New("not Stable after two minutes")
+}
+
+func (m *member) once(n int) error {
+	join := kmsg.NewPtrJoinGroupRequest()
+	join.Version, join.Group, join.MemberID = 5, m.group, m.id
+	join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = sessionMillis, sessionMillis
+	join.ProtocolType = "consumer"
+	join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: make([]byte, 32)}}
+	resp, err := m.call(join)
+	if err != nil {
+		return err
+	}
+	joined := resp.(*kmsg.JoinGroupResponse)
+	switch joined.ErrorCode {
+	case 0:
+	case kerr.MemberIDRequired.Code:
+		m.id = joined.MemberID
+		return errAgain
+	case kerr.RebalanceInProgress.Code:
+		return errAgain
+	default:
+		return kerr.ErrorForCode(joined.ErrorCode)
+	}
+	m.id = joined.MemberID
+	sync := kmsg.NewPtrSyncGroupRequest()
+	sync.Version, sync.Group, sync.MemberID, sync.Generation = 3, m.group, m.id, joined.Generation
+	for _, other := range joined.Members {
+		sync.GroupAssignment = append(sync.GroupAssignment,
+			kmsg.SyncGroupRequestGroupAssignment{MemberID: other.MemberID, MemberAssignment: assignmentFor(len(joined.Members))})
+	}
+	if resp, err = m.call(sync); err != nil {
+		return err
+	}
+	synced := resp.(*kmsg.SyncGroupResponse)
+	switch {
+	case synced.ErrorCode == kerr.RebalanceInProgress.Code:
+		return errAgain
+	case synced.ErrorCode != 0:
+		return kerr.ErrorForCode(synced.ErrorCode)
+	case sizeIn(synced.MemberAssignment) >= n:
+		return nil
+	}
+	return m.awaitRebalance(joined.Generation)
+}
+
+// awaitRebalance heartbeats until somebody else joins.
+func (m *member) awaitRebalance(generation int32) error {
+	beat := kmsg.NewPtrHeartbeatRequest()
+	beat.Version, beat.Group, beat.MemberID, beat.Generation = 3, m.group, m.id, generation
+	for {
+		resp, err := m.call(beat)
+		if err != nil {
+			return err
+		}
+		switch code := resp.(*kmsg.HeartbeatResponse).ErrorCode; code {
+		case 0:
+			time.Sleep(5 * time.Millisecond)
+		case kerr.RebalanceInProgress.Code:
+			return errAgain
+		default:
+			return kerr.ErrorForCode(code)
+		}
+	}
+}
+
+// The assignment tells each member how large the group is, which is all that a
+// member of this measurement has to know.
+func assignmentFor(members int) []byte { return []byte(fmt.Sprintf("%08d", members)) }
+
+func sizeIn(assignment []byte) int {
+	var n int
+	_, _ = fmt.Sscanf(string(assignment), "%d", &n)
+	return n
+}

@@ -1,0 +1,159 @@
+// Command bench loads a Kafka-compatible server and prints what it measured:
+//
+//	go run ./bench 127.0.0.1:9092
+//	go run ./bench -rounds 5 127.0.0.1:9092 127.0.0.1:19092
+//
+// With two addresses every measurement alternates between them, round by round,
+// and the table shows the medians and the median of the ratios A/B taken round
+// by round, so that a machine whose speed drifts treats both alike. Where the
+// server's process runs on this machine its CPU time and resident memory are
+// measured too.
+//
+// The load is bounded: by bytes for throughput, by requests or by time
+// elsewhere. Topics are created under the name "bench-…" and deleted again.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// options says how much load a run makes.
+type options struct {
+	rounds    int
+	bytes     int64
+	rate      int
+	duration  time.Duration
+	requests  int
+	groups    int
+	idle      int
+	members   []int
+	sizes     []int
+	partition int
+}
+
+func defaults() options {
+	return options{
+		rounds: 1, bytes: 256 << 20, rate: 2000, duration: 5 * time.Second, requests: 20_000,
+		groups: 10_000, idle: 10_000, members: []int{10, 100, 1000}, sizes: []int{100, 1 << 10, 64 << 10}, partition: 3,
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	o := defaults()
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), "usage: bench [flags] ADDRESS [ADDRESS]\n\nmeasurements: %s\n\n", strings.Join(names(), " "))
+		flags.PrintDefaults()
+	}
+	only := flags.String("only", "", "comma-separated measurements; all but startup when empty")
+	jsonFile := flags.String("json", "", "also write the figures to this file")
+	startA := flags.String("start-a", "", "command that starts server A, for the measurement startup")
+	startB := flags.String("start-b", "", "command that starts server B")
+	flags.IntVar(&o.rounds, "rounds", o.rounds, "how often each measurement runs against each address")
+	flags.Int64Var(&o.bytes, "bytes", o.bytes, "bytes of record values a throughput measurement writes and reads")
+	flags.IntVar(&o.rate, "rate", o.rate, "records a second of the latency measurement")
+	flags.DurationVar(&o.duration, "duration", o.duration, "length of the latency measurement")
+	flags.IntVar(&o.requests, "requests", o.requests, "requests of the round-trip measurement")
+	flags.IntVar(&o.groups, "groups", o.groups, "groups of the groups measurement")
+	flags.IntVar(&o.idle, "idle", o.idle, "connections of the idle measurement")
+	flags.IntVar(&o.partition, "partitions", o.partition, "partitions of the throughput topics")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if n := flags.NArg(); n < 1 || n > 2 {
+		flags.Usage()
+		return fmt.Errorf("one or two addresses, not %d", n)
+	}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	targets := make([]*target, flags.NArg())
+	for i, addr := range flags.Args() {
+		targets[i] = &target{name: string(rune('A' + i)), addr: addr, start: []string{*startA, *startB}[i]}
+	}
+
+	rep := newReport(targets, o.rounds)
+	for _, m := range chosen {
+		for round := range o.rounds {
+			for _, t := range targets {
+				t.find()
+				fmt.Fprintf(os.Stderr, "%s, round %d, %s (%s)\n", m.name, round+1, t.name, t.addr)
+				if err := m.run(ctx, t, o, rep.sink(t, round)); err != nil {
+					return fmt.Errorf("%s against %s: %w", m.name, t.addr, err)
+				}
+			}
+		}
+	}
+	rep.print(os.Stdout)
+	if *jsonFile == "" {
+		return nil
+	}
+	out, err := json.MarshalIndent(rep.rows(), "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*jsonFile, append(out, '\n'), 0o644)
+}
+
+// measurement is one thing that bench can measure.
+type measurement struct {
+	name string
+	run  func(ctx context.Context, t *target, o options, put sink) error
+}
+
+func measurements() []measurement {
+	return []measurement{
+		{"throughput", throughput},
+		{"latency", latency},
+		{"roundtrip", roundTrip},
+		{"groups", manyGroups},
+		{"rebalance", rebalance},
+		{"idle", idleConnections},
+		{"startup", startup},
+	}
+}
+
+func names() []string {
+	var out []string
+	for _, m := range measurements() {
+		out = append(out, m.name)
+	}
+	return out
+}
+
+func choose(only string) ([]measurement, error) {
+	all := measurements()
+	if only == "" {
+		return all[:len(all)-1], nil // startup needs a command
+	}
+	var out []measurement
+	for _, want := range strings.Split(only, ",") {
+		found := false
+		for _, m := range all {
+			if m.name == want {
+				out, found = append(out, m), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("no measurement %q; there are %s", want, strings.Join(names(), ", "))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// maxRecords bounds a throughput measurement of small records.
+const maxRecords = 1_000_000
+
+// throughput writes and then reads a topic for each record size and acks.
+func throughput(ctx context.Context, t *target, o options, put sink) error {
+	acks := []struct {
+		name string
+		acks kgo.Acks
+	}{{"0", kgo.NoAck()}, {"1", kgo.LeaderAck()}, {"all", kgo.AllISRAcks()}}
+	for _, size := range o.sizes {
+		for _, a := range acks {
+			label := fmt.Sprintf("%s acks=%s", bytesText(size), a.name)
+			if err := throughputOf(ctx, t, o, size, a.acks, label, put); err != nil {
+				return fmt.Errorf("%s: %w", label, err)
+			}
+		}
+	}
+	return nil
+}
+
+func throughputOf(ctx context.Context, t *target, o options, size int, acks kgo.Acks, label string, put sink) error {
+	topic, drop, err := freshTopic(ctx, t, o.partition)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	n := min(o.bytes/int64(size), maxRecords)
+	mb := float64(n*int64(size)) / 1e6
+
+	cpu, begin := t.cpu(), time.Now()
+	if err := write(ctx, t, topic, acks, size, n); err != nil {
+		return err
+	}
+	put("produce "+label, "MB/s", mb/time.Since(begin).Seconds())
+	putCPU(t, cpu, mb, "produce "+label, put)
+
+	// acks=0 is done when the bytes have left: wait until they have arrived.
+	if err := awaitRecords(ctx, t, topic, n); err != nil {
+		return err
+	}
+	cpu, begin = t.cpu(), time.Now()
+	if err := read(ctx, t, topic, n); err != nil {
+		return err
+	}
+	put("consume "+label, "MB/s", mb/time.Since(begin).Seconds())
+	putCPU(t, cpu, mb, "consume "+label, put)
+	return nil
+}
+
+func putCPU(t *target, before time.Duration, mb float64, label string, put sink) {
+	if t.pid != 0 {
+		put(label+" server CPU", "ms/MB", float64((t.cpu()-before).Milliseconds())/mb)
+	}
+}
+
+// write produces n records of the given size, uncompressed.
+func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int, n int64) error {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.DefaultProduceTopic(topic),
+		kgo.RequiredAcks(acks), kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(5),
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(5*time.Millisecond),
+		kgo.MaxBufferedRecords(100_000), kgo.MaxBufferedBytes(64<<20), kgo.RecordPartitioner(kgo.StickyPartitioner()))
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	// Random bytes, as compression is not what is measured here.
+	value := make([]byte, size)
+	for i := range value {
+		value[i] = byte(rand.Uint32())
+	}
+	var failed atomic.Pointer[error]
+	done := func(_ *kgo.Record, err error) {
+		if err != nil {
+			failed.CompareAndSwap(nil, &err)
+		}
+	}
+	for range n {
+		cl.Produce(ctx, &kgo.Record{Value: value}, done)
+		if failed.Load() != nil {
+			break
+		}
+	}
+	if err := cl.Flush(ctx); err != nil {
+		return err
+	}
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// read consumes n records from the start of a topic.
+func read(ctx context.Context, t *target, topic string, n int64) error {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(500*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for n > 0 {
+		fetches := cl.PollFetches(ctx)
+		if err := fetches.Err(); err != nil {
+			return err
+		}
+		n -= int64(fetches.NumRecords())
+	}
+	return nil
+}
+
+func awaitRecords(ctx context.Context, t *target, topic string, n int64) error {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr))
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, topic)
+		if err != nil {
+			return err
+		}
+		var sum int64
+		ends.Each(func(o kadm.ListedOffset) { sum += o.Offset })
+		if sum >= n {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("only %d of %d records arrived", sum, n)
+		}
+	}
+}
+
+var topicNumber atomic.Int64
+
+// freshTopic creates a topic and returns its name and what deletes it.
+func freshTopic(ctx context.Context, t *target, partitions int) (string, func(), error) {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr))
+	if err != nil {
+		return "", nil, err
+	}
+	adm := kadm.NewClient(cl)
+	name := fmt.Sprintf("bench-%d-%d", time.Now().UnixNano(), topicNumber.Add(1))
+	if _, err := adm.CreateTopic(ctx, int32(partitions), 1, nil, name); err != nil {
+		cl.Close()
+		return "", nil, err
+	}
+	var once sync.Once
+	return name, func() {
+		once.Do(func() {
+			_, _ = adm.DeleteTopics(context.WithoutCancel(ctx), name)
+			cl.Close()
+		})
+	}, nil
+}
+
+func bytesText(n int) string {
+	if n >= 1<<10 && n%(1<<10) == 0 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
+}
