@@ -5,9 +5,11 @@ import "time"
 // Config is the section "groups". Every limit counts over what is stored, so a
 // zero is not "no limit" but refused at start-up, except where said.
 type Config struct {
-	// MinSessionTimeout and MaxSessionTimeout bound what members may ask for
-	// (defaults 6s and 30m).
+	// MinSessionTimeout is the shortest session timeout that a member may ask
+	// for (default 6s).
 	MinSessionTimeout time.Duration `koanf:"min_session_timeout"`
+	// MaxSessionTimeout is the longest session timeout that a member may ask
+	// for (default 30m).
 	MaxSessionTimeout time.Duration `koanf:"max_session_timeout"`
 	// MaxRebalanceTimeout caps the rebalance timeout that members ask for
 	// (default 0: no cap).
