@@ -1,0 +1,32 @@
+// Package embedded is a backend in files of its own: one directory, one owner,
+// no other process.
+//
+// # Promises
+//
+// What has been acknowledged survives the end of the process, kill -9
+// included: it has been handed to the operating system. With Config.Sync it
+// has reached the disk as well, so that it also survives the loss of power, and
+// readers see it only then. Topics, their configs and ids, the cluster id and
+// blocks of producer ids always reach the disk before they are acknowledged.
+//
+// # Layout
+//
+//	LOCK                              held by the owner
+//	meta/                             a pebble store: all that is keyed
+//	topics/<id>/<partition>-<base>.log  a segment: record batches, one after another
+//
+// A batch is stored as it came, with its base offset and leader epoch written
+// in, so that reading is one pread. The segments are the truth about records.
+// Pebble holds what can be found out from them again: a sparse index, the state
+// of producers and how far each partition was known good, all written behind
+// the appends in groups. A start reads what lies beyond that mark, checks every
+// CRC and brings the rest up to date; after a clean end there is nothing to read.
+//
+// # Errors
+//
+// Besides the errors that the contract names, a full or failing disk gives
+// backend.ErrStorage. A partition whose files are damaged refuses everything
+// with ErrStorage, after one line in the log that says which file it is and
+// what to do; all other partitions are served. Before Start and after Close
+// every method gives backend.ErrUnavailable.
+package embedded
