@@ -1,0 +1,83 @@
+// Package findcoordinator answers FindCoordinator (key 10), versions 0 to 6:
+// which node coordinates a group. There is one node, so it is always this one.
+//
+// KIP-98 (v1) adds the type of the key and an error text, KIP-699 (v4) several
+// keys in one request with a code each. Transactions (type 1) are refused with
+// TRANSACTIONAL_ID_AUTHORIZATION_FAILED; share groups (type 2, KIP-932, v6) and
+// other types with INVALID_REQUEST.
+package findcoordinator
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/settings"
+)
+
+// several is the first version that names a list of keys (KIP-699).
+const several = 4
+
+// The types of keys.
+const (
+	typeGroup       = 0
+	typeTransaction = 1
+)
+
+// New returns the handler for a gateway that is the given node. A body that
+// does not decode closes the connection: from v4 on codes are per key.
+func New(node *settings.Node) handler.Handler {
+	return handler.New(0, 6, shape, handler.CloseConnection, finder{node}.find)
+}
+
+type finder struct{ node *settings.Node }
+
+func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.FindCoordinatorRequest) (*kmsg.FindCoordinatorResponse, error) {
+	resp := kmsg.NewPtrFindCoordinatorResponse()
+	answer := f.answer(req.CoordinatorType)
+	if req.Version < several {
+		resp.ErrorCode, resp.ErrorMessage = answer.ErrorCode, answer.ErrorMessage
+		resp.NodeID, resp.Host, resp.Port = answer.NodeID, answer.Host, answer.Port
+		if answer.ErrorCode == 0 {
+			resp.ErrorMessage = kmsg.StringPtr("NONE") // as Kafka
+		}
+		return resp, nil
+	}
+	// A key of one byte gets the whole address and text back.
+	each := entryMemory + int64(len(answer.Host)+len(*answer.ErrorMessage))
+	if err := call.Reserve(ctx, each*int64(len(req.CoordinatorKeys))); err != nil {
+		return nil, err
+	}
+	resp.Coordinators = make([]kmsg.FindCoordinatorResponseCoordinator, len(req.CoordinatorKeys))
+	for i, key := range req.CoordinatorKeys {
+		answer.Key = key
+		resp.Coordinators[i] = answer
+	}
+	return resp, nil
+}
+
+// entryMemory is what an entry of the answer takes beside its strings, decoded
+// and on the wire, in bytes.
+const entryMemory = 128
+
+// answer is the entry for any key of a type.
+func (f finder) answer(keyType int8) kmsg.FindCoordinatorResponseCoordinator {
+	entry := kmsg.NewFindCoordinatorResponseCoordinator()
+	if keyType == typeGroup {
+		entry.NodeID = f.node.ID
+		entry.Host, entry.Port = f.node.Address()
+		entry.ErrorMessage = kmsg.StringPtr("")
+		return entry
+	}
+	entry.NodeID, entry.Port = -1, -1
+	refusal, text := kerr.InvalidRequest, "Only consumer groups (key type 0) have a coordinator here."
+	if keyType == typeTransaction {
+		// Of all codes this alone makes every stock client give up at once;
+		// after others some ask again until the caller's timeout.
+		refusal, text = kerr.TransactionalIDAuthorizationFailed, "Transactions are not supported."
+	}
+	entry.ErrorCode, entry.ErrorMessage = refusal.Code, &text
+	return entry
+}

@@ -1,0 +1,13 @@
+package heartbeat
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/core/handler"
+)
+
+// Module adds the handler to the gateway.
+var Module = fx.Module("heartbeat", fx.Provide(func(groups coordinator.Coordinator) handler.Out {
+	return handler.Out{Handler: New(groups)}
+}))

@@ -1,0 +1,56 @@
+// Package listgroups answers ListGroups (key 16), versions 0 to 5: all groups
+// that the coordinator keeps, sorted by id.
+//
+// KIP-518 (v4) adds the state and a filter over it, KIP-848 (v5) the type,
+// which is "classic" for every group, and a filter over it. A filter that names
+// a value not in use here matches nothing, and is no error. Listing expires
+// nothing: it names no group, so a group whose members have all died is listed
+// until somebody names it. Groups that only have committed offsets are not
+// listed.
+//
+// # Size
+//
+// The answer is priced before it is encoded; above the frame limit the
+// connection closes.
+package listgroups
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/core/handler"
+)
+
+// badRequest answers with INVALID_REQUEST, which every version has room for.
+var badRequest = handler.InvalidRequest(func(r *kmsg.ListGroupsResponse, code int16) { r.ErrorCode = code })
+
+// New returns the handler over the given coordinator.
+func New(groups coordinator.Lister) handler.Handler {
+	return handler.New(0, 5, shape, badRequest, lister{groups}.list)
+}
+
+type lister struct{ groups coordinator.Lister }
+
+// list relies on the codec: filters that a version does not have are empty.
+func (l lister) list(ctx context.Context, call handler.Call, req *kmsg.ListGroupsRequest) (*kmsg.ListGroupsResponse, error) {
+	found := l.groups.List(ctx, coordinator.Filter{States: req.StatesFilter, Types: req.TypesFilter})
+	size := price(req.Version, found)
+	if size > int64(call.MaxFrame) {
+		return nil, fmt.Errorf("ListGroups answer of %d bytes is above max_frame_size %d", size, call.MaxFrame)
+	}
+	if err := call.Reserve(ctx, size+int64(len(found))*groupMemory); err != nil {
+		return nil, err
+	}
+	resp := kmsg.NewPtrListGroupsResponse()
+	resp.Groups = make([]kmsg.ListGroupsResponseGroup, len(found))
+	for i, g := range found {
+		to := &resp.Groups[i]
+		to.Default()
+		to.Group, to.ProtocolType = g.Group, g.ProtocolType
+		to.GroupState, to.GroupType = string(g.State), coordinator.TypeClassic
+	}
+	return resp, nil
+}

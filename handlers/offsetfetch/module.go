@@ -1,0 +1,13 @@
+package offsetfetch
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/handler"
+)
+
+// Module adds the handler to the gateway.
+var Module = fx.Module("offsetfetch", fx.Provide(func(store backend.Backend) handler.Out {
+	return handler.Out{Handler: New(store)}
+}))
