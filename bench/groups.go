@@ -9,6 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/iggykafka/gateway/internal/rawclient"
 )
 
 const (
@@ -33,7 +35,7 @@ func manyGroups(ctx context.Context, t *target, o options, put sink) error {
 			}
 			defer c.Close()
 			for i := first; i < len(ids); i += connections {
-				m := member{conn: c, group: ids[i]}
+				m := member{Conn: c, group: ids[i]}
 				if err := m.settle(); err != nil {
 					return fmt.Errorf("group %s: %w", ids[i], err)
 				}
@@ -59,7 +61,7 @@ func manyGroups(ctx context.Context, t *target, o options, put sink) error {
 		var ms []float64
 		for range describeTimes {
 			begin := time.Now()
-			resp, err := c.call(req)
+			resp, err := c.Call(req)
 			if err != nil {
 				return err
 			}
@@ -102,7 +104,7 @@ func rebalance(ctx context.Context, t *target, o options, put sink) error {
 				return err
 			}
 			defer c.Close()
-			members[i] = &member{conn: c, group: group}
+			members[i] = &member{Conn: c, group: group}
 		}
 		begin := time.Now()
 		work, _ := errgroup.WithContext(ctx)
@@ -119,7 +121,7 @@ func rebalance(ctx context.Context, t *target, o options, put sink) error {
 
 // member is one consumer in its own words.
 type member struct {
-	*conn
+	*rawclient.Conn
 	group, id string
 }
 
@@ -146,7 +148,7 @@ func (m *member) once(n int) error {
 	join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = sessionMillis, sessionMillis
 	join.ProtocolType = "consumer"
 	join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: make([]byte, 32)}}
-	resp, err := m.call(join)
+	resp, err := m.Call(join)
 	if err != nil {
 		return err
 	}
@@ -168,7 +170,7 @@ func (m *member) once(n int) error {
 		sync.GroupAssignment = append(sync.GroupAssignment,
 			kmsg.SyncGroupRequestGroupAssignment{MemberID: other.MemberID, MemberAssignment: assignmentFor(len(joined.Members))})
 	}
-	if resp, err = m.call(sync); err != nil {
+	if resp, err = m.Call(sync); err != nil {
 		return err
 	}
 	synced := resp.(*kmsg.SyncGroupResponse)
@@ -188,7 +190,7 @@ func (m *member) awaitRebalance(generation int32) error {
 	beat := kmsg.NewPtrHeartbeatRequest()
 	beat.Version, beat.Group, beat.MemberID, beat.Generation = 3, m.group, m.id, generation
 	for {
-		resp, err := m.call(beat)
+		resp, err := m.Call(beat)
 		if err != nil {
 			return err
 		}

@@ -26,10 +26,9 @@ func idleConnections(ctx context.Context, t *target, o options, put sink) error 
 			return fmt.Errorf("connection %d: %w", i+1, err)
 		}
 		defer c.Close()
-		if _, err := c.call(req); err != nil {
+		if _, err := c.Call(req); err != nil {
 			return fmt.Errorf("connection %d: %w", i+1, err)
 		}
-		c.r, c.buf = nil, nil // this side's memory is not the subject
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -59,7 +58,7 @@ func startup(ctx context.Context, t *target, _ options, put sink) error {
 	}()
 	for {
 		if c, err := dial(t.addr); err == nil {
-			_, err = c.call(kmsg.NewPtrApiVersionsRequest())
+			_, err = c.Call(kmsg.NewPtrApiVersionsRequest())
 			c.Close()
 			if err == nil {
 				break

@@ -40,14 +40,14 @@ func roundTripOf(ctx context.Context, t *target, n int, req kmsg.Request, put si
 	}
 	defer c.Close()
 	for range n / 10 { // warm up
-		if _, err := c.call(req); err != nil {
+		if _, err := c.Call(req); err != nil {
 			return err
 		}
 	}
 	us := make([]float64, 0, n)
 	for range n {
 		begin := time.Now()
-		if _, err := c.call(req); err != nil {
+		if _, err := c.Call(req); err != nil {
 			return err
 		}
 		us = append(us, float64(time.Since(begin).Nanoseconds())/1e3)

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/iggykafka/gateway/internal/rawclient"
 )
 
 // target is one server under load.
@@ -99,3 +101,7 @@ func (t *target) resident() int64 {
 	}
 	return 0
 }
+
+// dial opens a raw connection: what a client library would add to a round trip
+// is not measured.
+func dial(addr string) (*rawclient.Conn, error) { return rawclient.Dial(addr, "bench") }
