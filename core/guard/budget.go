@@ -31,9 +31,15 @@ func NewBudget(total int64, wait time.Duration) *Budget {
 // Lease returns an account for one request. It is not safe for concurrent use.
 func (b *Budget) Lease() Lease { return Lease{budget: b} }
 
+// LeaseAbove returns an account whose first free bytes are not charged, so that
+// a small request never waits behind large ones.
+func (b *Budget) LeaseAbove(free int64) Lease { return Lease{budget: b, free: free, left: free} }
+
 // Lease is what one request holds of a Budget. The zero Lease charges nothing.
 type Lease struct {
 	budget *Budget
+	free   int64 // bytes that are not charged, and how many of them are left
+	left   int64
 	held   int64
 }
 
@@ -42,6 +48,10 @@ type Lease struct {
 // context's error; what was held before stays held.
 func (l *Lease) Reserve(ctx context.Context, n int64) error {
 	b := l.budget
+	if b != nil && n > 0 {
+		gift := min(n, l.left)
+		n, l.left = n-gift, l.left-gift
+	}
 	switch {
 	case b == nil || n <= 0:
 		return nil
@@ -63,7 +73,7 @@ func (l *Lease) Reserve(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Held returns the bytes that the lease holds.
+// Held returns the bytes that the lease holds of the budget.
 func (l *Lease) Held() int64 { return l.held }
 
 // Release gives everything back. The lease can be used again.
@@ -72,4 +82,5 @@ func (l *Lease) Release() {
 		l.budget.sem.Release(l.held)
 		l.held = 0
 	}
+	l.left = l.free
 }

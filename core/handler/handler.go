@@ -75,6 +75,10 @@ type Spec struct {
 	// clients can negotiate. The response is sent at the version it carries.
 	// Nil closes the connection, as Kafka does.
 	Unsupported func(Call) kmsg.Response
+	// EncodedSize estimates the encoded length in bytes of a response, for keys
+	// whose answers carry records: a buffer of that size is taken at once in
+	// place of one that grows. Nil suits every other key.
+	EncodedSize func(kmsg.Response) int
 	// Origin names the function that answers, for start-up errors.
 	Origin string
 }

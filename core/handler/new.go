@@ -31,6 +31,14 @@ func Unsupported(answer func(Call) kmsg.Response) Option {
 	return func(s *Spec) { s.Unsupported = answer }
 }
 
+// Sized tells the size of a response before it is encoded; see
+// [Spec.EncodedSize].
+func Sized[R kmsg.Response](size func(R) int) Option {
+	return func(s *Spec) {
+		s.EncodedSize = func(resp kmsg.Response) int { return size(resp.(R)) }
+	}
+}
+
 // New makes a Handler from a typed function. The key is read from the request
 // type and all type arguments are inferred:
 //

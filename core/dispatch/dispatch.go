@@ -1,0 +1,224 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/wire"
+)
+
+// Limits bound one request.
+type Limits struct {
+	// MaxFrame is the largest answer in bytes, its length prefix not counted.
+	MaxFrame int
+	// RequestMemory is what one body may decode to, in bytes.
+	RequestMemory int64
+}
+
+// Dispatcher answers requests by a table. It is safe for concurrent use.
+type Dispatcher struct {
+	routes  map[int16]*route
+	apis    []handler.Range
+	limits  Limits
+	metrics *metrics
+}
+
+// New returns a dispatcher over a table. A nil reg registers no metrics.
+func New(t *Table, l Limits, reg prometheus.Registerer) (*Dispatcher, error) {
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of the dispatcher: %w", err)
+	}
+	d := &Dispatcher{routes: make(map[int16]*route, len(t.entries)), apis: t.apis, limits: l, metrics: m}
+	for key, e := range t.entries {
+		d.routes[key] = m.route(e)
+	}
+	return d, nil
+}
+
+// Caller holds what is known of a client: one for each connection, used by one
+// request at a time.
+type Caller struct {
+	// Host is the peer's address as Kafka writes it: "/10.0.0.7".
+	Host string
+	// Drain ends when the gateway shuts down; nil never ends.
+	Drain context.Context
+	// clientID is that of the last request, kept because it hardly ever
+	// changes: a copy for each request would be garbage.
+	clientID string
+}
+
+func (c *Caller) setClientID(id []byte) {
+	if string(id) != c.clientID {
+		c.clientID = string(id)
+	}
+}
+
+// Dispatch answers one request, given the payload of its frame, and returns the
+// answer as it goes on the wire, length prefix included, in a buffer of pool
+// that the caller puts back. No buffer means that no answer is due.
+//
+// The request's body may be modified, and is not used after Dispatch returns.
+// What the call holds is charged to lease, which the caller releases once the
+// answer is written. The context ends when the client goes away.
+//
+// The error is an *Error and means that the connection has to close.
+func (d *Dispatcher) Dispatch(
+	ctx context.Context, from *Caller, payload []byte, lease *guard.Lease, pool *wire.Pool,
+) (*wire.Buffer, error) {
+	head, err := wire.ParseHeader(payload)
+	if err != nil {
+		return nil, &Error{Reason: BadHeader, Err: err}
+	}
+	r, ok := d.routes[head.Key]
+	switch {
+	case !ok:
+		d.metrics.unknownKey.Inc()
+		return nil, from.fail(head, UnknownKey, ErrUnknownKey)
+	case !r.spec.Contains(head.Version):
+		r.unsupported.Inc()
+		return d.unsupported(r, from, head, payload, lease, pool)
+	}
+	id, body, err := wire.Split(payload, head.Version >= r.flexibleFrom)
+	if err != nil {
+		return nil, &Error{Reason: BadHeader, Err: err}
+	}
+	from.setClientID(id)
+	return d.answer(ctx, r, from, head, body, lease, pool)
+}
+
+// unsupported answers a version outside the range, or refuses to. Only the part
+// of the header that all versions share is read.
+func (d *Dispatcher) unsupported(
+	r *route, from *Caller, head wire.Header, payload []byte, lease *guard.Lease, pool *wire.Pool,
+) (*wire.Buffer, error) {
+	id, _, err := wire.Split(payload, false)
+	if err != nil {
+		return nil, &Error{Reason: BadHeader, Err: err}
+	}
+	from.setClientID(id)
+	if r.spec.Unsupported == nil {
+		return nil, from.fail(head, UnsupportedVersion, fmt.Errorf("%w, %d to %d",
+			ErrUnsupportedVersion, r.spec.Min, r.spec.Max))
+	}
+	return d.encode(r, from, head, r.spec.Unsupported(d.call(from, lease)), pool)
+}
+
+// answer takes a request of a served version from its body to its answer. It is
+// the one place that sees every call: it counts, times and survives them.
+func (d *Dispatcher) answer(
+	ctx context.Context, r *route, from *Caller, head wire.Header, body []byte, lease *guard.Lease, pool *wire.Pool,
+) (answer *wire.Buffer, err error) {
+	began := time.Now()
+	d.metrics.inFlight.Inc()
+	defer func() {
+		d.metrics.inFlight.Dec()
+		r.duration.Observe(time.Since(began).Seconds())
+		if p := recover(); p != nil {
+			d.metrics.panics.Inc()
+			answer = nil
+			err = &Error{
+				Reason: Panicked, Key: head.Key, Version: head.Version, ClientID: from.clientID,
+				Err: fmt.Errorf("%w: %v", ErrPanic, p), Stack: debug.Stack(),
+			}
+		}
+	}()
+	req := r.NewRequest()
+	req.SetVersion(head.Version)
+	resp, err := d.respond(ctx, r, from, req, body, lease)
+	switch {
+	case err != nil:
+		return nil, from.fail(head, reasonOf(err), err)
+	case resp == nil:
+		return nil, nil
+	}
+	resp.SetVersion(head.Version)
+	return d.encode(r, from, head, resp, pool)
+}
+
+// respond checks, decodes and handles a request.
+func (d *Dispatcher) respond(
+	ctx context.Context, r *route, from *Caller, req kmsg.Request, body []byte, lease *guard.Lease,
+) (kmsg.Response, error) {
+	found, err := r.spec.Shape.Check(req.GetVersion(), body, d.limits.RequestMemory)
+	if err != nil {
+		return r.refuse(req, err)
+	}
+	if err := lease.Reserve(ctx, found.Cost); err != nil {
+		return nil, err
+	}
+	if err := req.ReadFrom(body); err != nil {
+		return r.refuse(req, err)
+	}
+	return r.Handle(ctx, d.call(from, lease), req)
+}
+
+// errBadRequest marks a body that does not decode and whose key's policy is to
+// close.
+var errBadRequest = errors.New("bad request")
+
+// refuse applies the key's policy to a body that does not decode.
+func (r *route) refuse(req kmsg.Request, cause error) (kmsg.Response, error) {
+	r.badRequest.Inc()
+	if resp := r.spec.BadRequest.Answer(req); resp != nil {
+		return resp, nil
+	}
+	return nil, fmt.Errorf("%w: %w", errBadRequest, cause)
+}
+
+func (d *Dispatcher) call(from *Caller, lease *guard.Lease) handler.Call {
+	return handler.Call{
+		ClientID: from.clientID,
+		Host:     from.Host,
+		MaxFrame: d.limits.MaxFrame,
+		APIs:     d.apis,
+		Memory:   lease,
+		Drain:    from.Drain,
+	}
+}
+
+// encode writes an answer at the version it carries.
+func (d *Dispatcher) encode(
+	r *route, from *Caller, head wire.Header, resp kmsg.Response, pool *wire.Pool,
+) (*wire.Buffer, error) {
+	if resp.Key() != head.Key {
+		return nil, from.fail(head, HandlerFailed, fmt.Errorf("%w, %d", errWrongResponse, resp.Key()))
+	}
+	size := 0
+	if r.spec.EncodedSize != nil {
+		size = r.spec.EncodedSize(resp)
+	}
+	out := pool.Get(size)
+	out.B = wire.AppendResponseHeader(out.B, head.Key, resp.IsFlexible(), head.CorrelationID)
+	out.B = resp.AppendTo(out.B)
+	if n := wire.PayloadSize(out.B); n > d.limits.MaxFrame {
+		pool.Put(out)
+		return nil, from.fail(head, AnswerTooLarge, fmt.Errorf("%w: %d bytes, %d allowed",
+			ErrAnswerTooLarge, n, d.limits.MaxFrame))
+	}
+	wire.Finish(out.B)
+	return out, nil
+}
+
+func (c *Caller) fail(head wire.Header, why Reason, err error) *Error {
+	return &Error{Reason: why, Key: head.Key, Version: head.Version, ClientID: c.clientID, Err: err}
+}
+
+// reasonOf classifies an error of respond.
+func reasonOf(err error) Reason {
+	switch {
+	case errors.Is(err, errBadRequest):
+		return BadRequest
+	case errors.Is(err, guard.ErrBudget):
+		return OverBudget
+	}
+	return HandlerFailed
+}
