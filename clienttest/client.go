@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Record is one record as a client sends or receives it. A nil Key or Value is Kafka's null, an empty one is
@@ -84,6 +85,8 @@ type Traits struct {
 	NotIdempotent bool
 	// UnorderedHeaders: the library hands over headers as a map, so their order across different names is lost.
 	UnorderedHeaders bool
+	// EmptyReadsNull: the library hands over an empty value as null. It still has to write it empty.
+	EmptyReadsNull bool
 }
 
 // Owned keeps the partitions that a member owns, for libraries that tell it by callbacks.
@@ -116,6 +119,23 @@ func (o *Owned) note(owned bool, partitions []int32) {
 			o.set[partition] = true
 		} else {
 			delete(o.set, partition)
+		}
+	}
+}
+
+// Gather is Poll for libraries that deliver by a channel: it waits at most a second for something to come,
+// and then takes what follows closely.
+func Gather[T any](ctx context.Context, from <-chan T) []T {
+	var out []T
+	patience := time.Second
+	for {
+		select {
+		case one := <-from:
+			out, patience = append(out, one), 20*time.Millisecond
+		case <-time.After(patience):
+			return out
+		case <-ctx.Done():
+			return out
 		}
 	}
 }

@@ -34,7 +34,7 @@ func groupsScenario(r *run) {
 			got = append(got, polled.Records...)
 		}
 	}
-	requireRecords(r, sent, got, r.traits.UnorderedHeaders)
+	requireRecords(r, sent, got, r.traits)
 
 	require.NoError(r, second.Close(), "close")
 	r.settle(group, name, first)

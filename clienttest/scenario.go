@@ -88,10 +88,10 @@ func recordsScenario(r *run) {
 
 			got, err := r.client.Read(r.ctx, name, Offsets{0: 0, 1: 0, 2: 0}, len(sent))
 			require.NoError(t, err, "read")
-			requireRecords(t, sent, got, r.traits.UnorderedHeaders)
+			requireRecords(t, sent, got, r.traits)
 
 			stored, facts := r.read(t, r.ctx, name, len(sent))
-			requireRecords(t, sent, stored, r.traits.UnorderedHeaders)
+			requireRecords(t, sent, stored, Traits{UnorderedHeaders: r.traits.UnorderedHeaders})
 			require.Equal(t, []string{codec}, facts.codecs, "codecs of the stored batches")
 			require.Equal(t, !r.traits.NotIdempotent, facts.idempotent, "all stored batches carry a producer id")
 			require.NoError(t, r.client.DeleteTopic(r.ctx, name), "delete topic")
@@ -120,7 +120,7 @@ func seekScenario(r *run) {
 
 	got, err := r.client.Read(r.ctx, name, at, len(sent)-middle)
 	require.NoError(r, err, "read from the found offsets")
-	requireRecords(r, sent[middle:], got, r.traits.UnorderedHeaders)
+	requireRecords(r, sent[middle:], got, r.traits)
 }
 
 // resumeScenario commits in the middle of each partition, stops, and starts again in the same group: the
@@ -131,7 +131,7 @@ func resumeScenario(r *run) {
 
 	first := r.join(group, name)
 	got := first.poll(r, len(sent))
-	requireRecords(r, sent, got, r.traits.UnorderedHeaders)
+	requireRecords(r, sent, got, r.traits)
 	counts := Offsets{}
 	for _, record := range got {
 		counts[record.Partition]++
@@ -150,12 +150,12 @@ func resumeScenario(r *run) {
 		want = append(want, sent[record.index()])
 	}
 	second := r.join(group, name)
-	requireRecords(r, want, second.poll(r, len(want)), r.traits.UnorderedHeaders)
+	requireRecords(r, want, second.poll(r, len(want)), r.traits)
 	require.NoError(r, second.Close(), "close")
 }
 
 // requireRecords demands exactly the sent records, each once, in any order.
-func requireRecords(t require.TestingT, sent, got []Record, unordered bool) {
+func requireRecords(t require.TestingT, sent, got []Record, traits Traits) {
 	byIndex := map[int]Record{}
 	for _, record := range got {
 		_, twice := byIndex[record.index()]
@@ -165,7 +165,7 @@ func requireRecords(t require.TestingT, sent, got []Record, unordered bool) {
 	for _, record := range sent {
 		received, found := byIndex[record.index()]
 		require.True(t, found, "record %d is missing", record.index())
-		require.Empty(t, difference(record, received, unordered), "record %d", record.index())
+		require.Empty(t, difference(record, received, traits), "record %d", record.index())
 	}
 	require.Len(t, got, len(sent))
 }
