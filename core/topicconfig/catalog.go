@@ -12,7 +12,9 @@ import (
 type Catalog struct {
 	defs   []Definition // sorted by name
 	byName map[string]*Definition
-	plain  Config // of a topic without overrides
+	// Of a topic without overrides.
+	plain   Config
+	entries []Entry
 }
 
 // NewCatalog returns the catalog in which the given values, by topic config
@@ -36,7 +38,7 @@ func NewCatalog(defaults map[string]string) (*Catalog, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, fmt.Errorf("defaults of topic configs: %w", err)
 	}
-	c.plain = c.resolve(nil)
+	c.plain, c.entries = c.resolve(nil), plainEntries(c.defs)
 	return c, nil
 }
 
@@ -112,7 +114,7 @@ func (c *Catalog) Resolve(overrides map[string]string) Config {
 }
 
 func (c *Catalog) resolve(overrides map[string]string) Config {
-	policy, _ := c.value(overrides, "cleanup.policy").([]string)
+	policy, _ := c.value(overrides, cleanupPolicy).([]string)
 	stamp, _ := c.value(overrides, "message.timestamp.type").(string)
 	return Config{
 		Delete:               slices.Contains(policy, "delete"),

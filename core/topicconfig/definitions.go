@@ -51,7 +51,7 @@ const shownOnly = " Kept and shown; the gateway does not act on it."
 // kafka44 returns the topic configs of Kafka 4.4, sorted by name.
 func kafka44() []Definition {
 	defs := []Definition{
-		define("cleanup.policy", list, "delete", subsetOf("compact", "delete"), "log.cleanup.policy").
+		define(cleanupPolicy, list, "delete", subsetOf("compact", "delete"), "log.cleanup.policy").
 			effective("What removes old records: delete, by retention.ms and retention.bytes; compact, by key; both; or, when empty, nothing."),
 		define("compression.gzip.level", int32s, "-1", gzipLevel, "compression.gzip.level").
 			shown("Compression level for gzip."),
@@ -132,6 +132,7 @@ func kafka44() []Definition {
 // The configs that code refers to by name.
 const (
 	MaxMessageBytes     = "max.message.bytes"
+	cleanupPolicy       = "cleanup.policy"
 	minCompactionLag    = "min.compaction.lag.ms"
 	remoteStorageEnable = "remote.storage.enable"
 )
