@@ -31,14 +31,14 @@ type Offsets map[int32]int64
 
 // Polled is what one Poll of a group member brought: the records, and the partitions it owns at that moment.
 type Polled struct {
-	Records    []Record
-	Partitions []int32
+	Records    []Record `json:"records"`
+	Partitions []int32  `json:"partitions"`
 }
 
 // Group is a described group, reduced to what every library shows.
 type Group struct {
-	State   string    // as on the wire: Stable, PreparingRebalance, …
-	Members [][]int32 // one entry a member: its assigned partitions of the scenario's topic
+	State   string    `json:"state"`   // as on the wire: Stable, PreparingRebalance, …
+	Members [][]int32 `json:"members"` // one entry a member: its assigned partitions of the scenario's topic
 }
 
 // Client adapts one library. Its methods return the library's error as it came. Nothing may be retried in an

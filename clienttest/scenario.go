@@ -92,7 +92,8 @@ func recordsScenario(r *run) {
 
 			stored, facts := r.read(t, r.ctx, name, len(sent))
 			requireRecords(t, sent, stored, Traits{UnorderedHeaders: r.traits.UnorderedHeaders})
-			require.Equal(t, []string{codec}, facts.codecs, "codecs of the stored batches")
+			require.Contains(t, facts.codecs, codec, "codecs of the stored batches")
+			require.Subset(t, []string{codec, "none"}, facts.codecs, "some libraries leave a small batch as it is")
 			require.Equal(t, !r.traits.NotIdempotent, facts.idempotent, "all stored batches carry a producer id")
 			require.NoError(t, r.client.DeleteTopic(r.ctx, name), "delete topic")
 		})

@@ -1,0 +1,87 @@
+"""kafka-python."""
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+import harness
+
+
+class Client:
+    def __init__(self, addr):
+        self.addr = addr
+        self.lazy_admin = None
+
+    @property
+    def admin(self):
+        self.lazy_admin = self.lazy_admin or KafkaAdminClient(bootstrap_servers=self.addr)
+        return self.lazy_admin
+
+    def create(self, topic, partitions):
+        self.admin.create_topics({topic: {"num_partitions": partitions, "replication_factor": 1}})
+
+    def delete(self, topic):
+        self.admin.delete_topics([topic])
+
+    def produce(self, topic, codec, records):
+        producer = KafkaProducer(bootstrap_servers=self.addr, compression_type=None if codec == "none" else codec)
+        futures = [producer.send(topic, value, key, headers, timestamp_ms=time)
+                   for key, value, headers, time in harness.sent(records)]
+        producer.flush()
+        for future in futures:
+            future.get(10)
+        producer.close()
+
+    def consumer(self, **config):
+        return KafkaConsumer(bootstrap_servers=self.addr, auto_offset_reset="earliest", enable_auto_commit=False,
+                             fetch_max_wait_ms=200, **config)
+
+    def read(self, topic, count, **rest):
+        consumer, out = self.consumer(), []
+        at = {TopicPartition(topic, p): o for p, o in harness.offsets(rest["from"]).items()}
+        consumer.assign(list(at))
+        for partition, offset in at.items():
+            consumer.seek(partition, offset)
+        while len(out) < count:
+            out += take(consumer)
+        consumer.close()
+        return out
+
+    def at(self, topic, time):
+        consumer = self.consumer()
+        found = consumer.offsets_for_times({TopicPartition(topic, p): time for p in harness.PARTITIONS})
+        consumer.close()
+        return {p.partition: at.offset for p, at in found.items()}
+
+    def groups(self):
+        return [g["group_id"] for g in self.admin.list_groups()]
+
+    def describe(self, group, topic):
+        g = self.admin.describe_groups([group])[group]
+        if g["error"]:
+            raise RuntimeError(g["error"])
+        members = [m["member_assignment"]["assigned_partitions"] if m["member_assignment"] else [] for m in g["members"]]
+        return {"state": g["group_state"],
+                "members": [[p for a in m if a["topic"] == topic for p in a["partitions"]] for m in members]}
+
+    def join(self, group, topic):
+        self.member = self.consumer(group_id=group, heartbeat_interval_ms=500)
+        self.member.subscribe([topic])
+
+    def poll(self):
+        records = take(self.member)
+        return {"records": records, "partitions": [p.partition for p in self.member.assignment()]}
+
+    def commit(self, topic, positions):
+        self.member.commit({TopicPartition(topic, p): OffsetAndMetadata(o, "", -1)
+                            for p, o in harness.offsets(positions).items()})
+
+    def leave(self):
+        self.member.close()
+
+
+def take(consumer):
+    return [harness.record(r.partition, r.offset, r.key, r.value, r.headers, r.timestamp)
+            for batch in consumer.poll(500).values() for r in batch]
+
+
+harness.main(Client)
