@@ -135,22 +135,18 @@ func (b *Batch) SetLeaderEpoch(epoch int32) {
 	binary.BigEndian.PutUint32(b.Bytes[atLeaderEpoch:], uint32(epoch))
 }
 
-// SetMaxTimestamp sets the largest timestamp of the records, and the CRC.
-func (b *Batch) SetMaxTimestamp(ms int64) {
-	b.MaxTimestamp = ms
-	binary.BigEndian.PutUint64(b.Bytes[atMaxTimestamp:], uint64(ms))
-	b.setCRC()
-}
+// SetCreateTime says that the records carry their own timestamps, the largest
+// of which is ms, and sets the CRC.
+func (b *Batch) SetCreateTime(ms int64) { b.setTime(b.Attributes&^logAppendTimeBit, ms) }
 
 // SetLogAppendTime gives all records the time of their append, and sets the
 // CRC. The records themselves are not touched: readers see MaxTimestamp.
-func (b *Batch) SetLogAppendTime(ms int64) {
-	b.Attributes |= logAppendTimeBit
-	binary.BigEndian.PutUint16(b.Bytes[atAttributes:], uint16(b.Attributes))
-	b.SetMaxTimestamp(ms)
-}
+func (b *Batch) SetLogAppendTime(ms int64) { b.setTime(b.Attributes|logAppendTimeBit, ms) }
 
-func (b *Batch) setCRC() {
+func (b *Batch) setTime(attributes int16, ms int64) {
+	b.Attributes, b.MaxTimestamp = attributes, ms
+	binary.BigEndian.PutUint16(b.Bytes[atAttributes:], uint16(attributes))
+	binary.BigEndian.PutUint64(b.Bytes[atMaxTimestamp:], uint64(ms))
 	b.CRC = checksum(b.Bytes)
 	binary.BigEndian.PutUint32(b.Bytes[atCRC:], b.CRC)
 }

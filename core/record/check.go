@@ -8,7 +8,7 @@ import (
 
 // Rules are what a topic demands of a batch.
 type Rules struct {
-	// MaxRecordBytes bounds every record, uncompressed
+	// MaxRecordBytes bounds what a compressed record may grow to
 	// (max.decompressed.message.bytes).
 	MaxRecordBytes int32
 	// Keys: records without a key are refused, as on a compacted topic.
@@ -48,14 +48,15 @@ func (r *Rejected) Unwrap() error { return r.Err }
 // Check holds a parsed batch against its CRC, its header against its records,
 // and the records against the rules. On success it returns the largest
 // timestamp of the records, which the header may have wrong, and which is −1 on
-// a LogAppendTime topic. It changes nothing.
+// a LogAppendTime topic. It changes nothing, so a batch whose LogAppendTime bit
+// or largest timestamp is wrong is still to be set right (SetCreateTime).
 //
 // ErrCorrupt: the CRC does not fit. ErrInvalid: a control batch, a codec
 // without a meaning, a base offset other than 0, a producer id without a
 // sequence, a count that is not that of the records, offset deltas that do not
 // count up from 0, records that do not decompress or decode, or one above the
-// limit. *Rejected: records without a key (ErrInvalid), or else with timestamps
-// out of bounds (ErrTimestamp). The error of ctx, which is looked at now and
+// limit. *Rejected: records with timestamps out of bounds (ErrTimestamp) or,
+// where there are only those, without a key (ErrInvalid). The error of ctx, which is looked at now and
 // then while compressed records are read.
 func Check(ctx context.Context, b Batch, rules Rules) (maxTimestamp int64, err error) {
 	if !b.ValidCRC() {
@@ -72,7 +73,11 @@ func Check(ctx context.Context, b Batch, rules Rules) (maxTimestamp int64, err e
 		return 0, fmt.Errorf("%w: %d records with a last offset delta of %d", ErrInvalid, b.Count, b.LastOffsetDelta)
 	}
 	c := check{batch: b, rules: rules, max: math.MinInt64}
-	if err := b.walk(ctx, rules.MaxRecordBytes, c.record); err != nil {
+	limit := rules.MaxRecordBytes
+	if b.Codec() == None {
+		limit = math.MaxInt32 // the size of the batch bounds its records
+	}
+	if err := b.walk(ctx, limit, c.record); err != nil {
 		return 0, err
 	}
 	return c.result()
@@ -80,12 +85,11 @@ func Check(ctx context.Context, b Batch, rules Rules) (maxTimestamp int64, err e
 
 // check gathers what the walk over the records finds.
 type check struct {
-	batch Batch
-	rules Rules
-	max   int64
-	keys  []RejectedRecord
-	times []RejectedRecord
-	bad   struct{ keys, times bool }
+	batch    Batch
+	rules    Rules
+	max      int64
+	rejected []RejectedRecord
+	err      error // of the Rejected
 }
 
 func (c *check) record(index int32, f fields) (more bool, err error) {
@@ -94,35 +98,36 @@ func (c *check) record(index int32, f fields) (more bool, err error) {
 	}
 	timestamp := c.batch.BaseTimestamp + f.timestampDelta
 	c.max = max(c.max, timestamp)
-	if c.rules.Keys && f.nullKey {
-		c.bad.keys = true
-		if len(c.keys) < c.rules.MaxRejected {
-			c.keys = append(c.keys, RejectedRecord{index, "Compacted topic cannot accept message without key."})
+	switch {
+	case c.rules.Keys && f.nullKey:
+		if c.err == nil {
+			c.err = ErrInvalid
 		}
-	}
-	if reason := c.timestamp(timestamp); reason != "" {
-		c.bad.times = true
-		if len(c.times) < c.rules.MaxRejected {
-			c.times = append(c.times, RejectedRecord{index, fmt.Sprintf(reason, timestamp, index, c.rules.Earliest, c.rules.Latest)})
+		c.reject(index, "Compacted topic cannot accept message without key.")
+	case !c.rules.LogAppendTime && timestamp != -1:
+		if timestamp < c.rules.Earliest || timestamp > c.rules.Latest {
+			c.err = ErrTimestamp
+			c.reject(index, "Timestamp %d of message with offset %d is out of range. The timestamp should be within [%d, %d]",
+				timestamp, index, c.rules.Earliest, c.rules.Latest)
 		}
+	case c.batch.LogAppendTime():
+		// Kafka looks at the bit only where it does not look at the timestamp.
+		c.err = ErrTimestamp
+		c.reject(index, "Invalid timestamp type in message with offset %d. Producer should not set timestamp type to LogAppendTime.", index)
 	}
 	return true, nil
 }
 
-func (c *check) timestamp(ms int64) (reason string) {
-	switch {
-	case c.rules.LogAppendTime, ms == -1, c.rules.Earliest <= ms && ms <= c.rules.Latest:
-		return ""
+func (c *check) reject(index int32, format string, args ...any) {
+	if len(c.rejected) < c.rules.MaxRejected {
+		c.rejected = append(c.rejected, RejectedRecord{index, fmt.Sprintf(format, args...)})
 	}
-	return "Timestamp %d of message with offset %d is out of range. The timestamp should be within [%d, %d]"
 }
 
 func (c *check) result() (int64, error) {
 	switch {
-	case c.bad.keys:
-		return 0, &Rejected{Err: ErrInvalid, Records: c.keys}
-	case c.bad.times:
-		return 0, &Rejected{Err: ErrTimestamp, Records: c.times}
+	case c.err != nil:
+		return 0, &Rejected{Err: c.err, Records: c.rejected}
 	case c.rules.LogAppendTime:
 		return -1, nil
 	}

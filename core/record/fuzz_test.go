@@ -40,7 +40,7 @@ func FuzzBatch(f *testing.F) {
 		if appendTime {
 			b.SetLogAppendTime(latest + 1)
 		} else if latest != b.MaxTimestamp {
-			b.SetMaxTimestamp(latest)
+			b.SetCreateTime(latest)
 		}
 		delta, ms, err := record.MaxTime(b)
 		require.NoError(t, err)
