@@ -33,7 +33,7 @@ type Fetch struct {
 // Offsets is the section "offsets".
 type Offsets struct {
 	// MetadataMax is the longest metadata of a committed offset, in UTF-16
-	// units (default 4096).
+	// units (default 4096; 0: only empty metadata).
 	MetadataMax int `koanf:"metadata_max"`
 }
 

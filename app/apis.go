@@ -1,0 +1,38 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/fx"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/dispatch"
+)
+
+// showAPIs writes what the table of the composed gateway holds. The gateway is
+// put together but not started: nothing listens and no file is opened.
+func showAPIs(w io.Writer, l loaded, modules []fx.Option) error {
+	var table *dispatch.Table
+	app := fx.New(l.options(zap.NewNop()), fx.Options(modules...), fx.Populate(&table))
+	if err := app.Err(); err != nil {
+		return cause(err)
+	}
+	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(columns, "KEY\tNAME\tVERSIONS\tADVERTISED\tBAD REQUEST\tANSWERED BY")
+	for _, spec := range table.Specs() {
+		advertised := spec.Advertised()
+		fmt.Fprintf(columns, "%d\t%s\t%d-%d\t%d-%d\t%s\t%s\n", spec.Key, kmsg.NameForKey(spec.Key),
+			spec.Min, spec.Max, advertised.Min, advertised.Max, spec.BadRequest, shortName(spec.Origin))
+	}
+	return columns.Flush()
+}
+
+// shortName drops from a function's name what is the same for all of ours, and
+// the mark of a method value.
+func shortName(function string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(function, "github.com/iggykafka/gateway/"), "-fm")
+}

@@ -1,0 +1,102 @@
+// Package app turns a list of modules into a program: configuration, logs,
+// signals, exit codes. Package gateway has the list that the project ships;
+// app/kafka-gateway/main.go is a whole program and meant to be copied.
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"go.uber.org/fx"
+)
+
+// Exit codes of the program.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the gateway could not start, or could not go on
+	exitUsage  = 2 // the command line is wrong
+)
+
+// Main runs the program: it reads the command line, does what it says with the
+// gateway that modules make up, and exits. SIGTERM and SIGINT end the gateway
+// in order; a second one ends it at once.
+func Main(modules ...fx.Option) {
+	// Room for two: the second signal must not be lost while the first is
+	// being obeyed.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	os.Exit(program{
+		args:    os.Args[1:],
+		environ: os.Environ(),
+		out:     os.Stdout,
+		err:     os.Stderr,
+		signals: signals,
+		modules: modules,
+	}.run(context.Background()))
+}
+
+// program is one run of the program, and all that it has of the world.
+type program struct {
+	args    []string
+	environ []string
+	out     io.Writer
+	err     io.Writer
+	signals <-chan os.Signal
+	modules []fx.Option
+}
+
+// run does what the command line says and returns the exit code. What went
+// wrong has been written to p.err by then, a fault a line.
+func (p program) run(ctx context.Context) int {
+	line, err := parseLine(p.args)
+	if err != nil {
+		p.complain(fmt.Errorf("%w; see kafka-gateway --help", err))
+		return exitUsage
+	}
+	if line.help {
+		help(p.out)
+		return exitOK
+	}
+	switch line.command {
+	case "version":
+		version(p.out)
+		return exitOK
+	case "help":
+		help(p.out)
+		return exitOK
+	}
+	if line.example {
+		example(p.out)
+		return exitOK
+	}
+	config, err := load(line.configFile(p.environ), p.environ, line.flags)
+	if err != nil {
+		p.complain(err)
+		return exitFailed
+	}
+	switch line.command {
+	case "config":
+		showConfig(p.out, config)
+	case "apis":
+		err = showAPIs(p.out, config, p.modules)
+	default:
+		err = p.serve(ctx, config)
+	}
+	if err != nil {
+		p.complain(err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// complain writes an error, with the program's name before each line.
+func (p program) complain(err error) {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(p.err, "kafka-gateway: %s\n", strings.TrimSpace(line))
+	}
+}

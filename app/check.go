@@ -1,0 +1,110 @@
+package app
+
+import (
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// bounds are the least and the largest value of a number, in its own unit:
+// bytes, or nanoseconds for a duration.
+type bounds struct{ least, most int64 }
+
+// aLongTime bounds durations, so that adding one to the time of day never
+// overflows.
+const aLongTime = int64(100 * 365 * 24 * time.Hour)
+
+// boundsOf returns the bounds of a number. Most numbers are limits over what
+// is stored or waited for: nothing works with a limit of zero, so it is
+// refused rather than read as "no limit". The exceptions are listed.
+func boundsOf(f field) bounds {
+	b := bounds{1, math.MaxInt64}
+	switch {
+	case kindOf(f) == "duration":
+		b.most = aLongTime
+	case f.value.Type().Bits() == 32:
+		b.most = math.MaxInt32
+	}
+	switch f.key {
+	case "node_id",
+		"shutdown_drain",                 // 0: requests in work are abandoned at once
+		"budget_wait",                    // 0: not at all
+		"offsets.metadata_max",           // 0: only empty metadata
+		"groups.initial_rebalance_delay", // 0: not at all
+		"groups.max_rebalance_timeout":   // 0: no cap
+		b.least = 0
+	case "groups.min_session_timeout", "groups.max_session_timeout": // int32 of ms on the wire
+		b = bounds{int64(time.Millisecond), math.MaxInt32 * int64(time.Millisecond)}
+	}
+	return b
+}
+
+// check finds every value that cannot work, alone or with another one.
+func (l *loaded) check(faults *Faults) {
+	faulty := map[string]bool{}
+	fault := func(key, format string, args ...any) {
+		origin, set := l.origin[key]
+		if !set {
+			origin = "default"
+		}
+		faulty[key] = true
+		faults.add("%s: %s (%s)", key, fmt.Sprintf(format, args...), origin)
+	}
+	// Sections that know their own rules, first: they say more.
+	sections := []interface{ Validate() error }{l.Server}
+	if l.Storage.Backend == backendEmbedded {
+		sections = append(sections, l.Storage.Config)
+	}
+	for _, section := range sections {
+		if err := section.Validate(); err != nil {
+			for line := range strings.Lines(err.Error()) {
+				key, text, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				fault(key, "%s", text)
+			}
+		}
+	}
+	for _, f := range fieldsOf(&l.Config) {
+		if !f.value.CanInt() || faulty[f.key] {
+			continue
+		}
+		if b, v := boundsOf(f), f.value.Int(); v < b.least || v > b.most {
+			fault(f.key, "%s is out of range; set %s to %s",
+				formatField(f), formatField(f.with(b.least)), formatField(f.with(b.most)))
+		}
+	}
+	l.checkWords(fault)
+	if g := l.Groups; g.MinSessionTimeout > g.MaxSessionTimeout {
+		fault("groups.min_session_timeout", "%s is above groups.max_session_timeout, %s; lower it or raise that",
+			formatDuration(g.MinSessionTimeout), formatDuration(g.MaxSessionTimeout))
+	}
+	if address := l.Metrics.Listen; address != "" {
+		_, port, err := net.SplitHostPort(address)
+		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
+			fault("metrics.listen", "%q is not an address; write host:port, such as 127.0.0.1:9100", address)
+		}
+	}
+}
+
+// checkWords holds the keys that take one of a few words.
+func (l *loaded) checkWords(fault func(key, format string, args ...any)) {
+	for _, word := range []struct {
+		key, value string
+		allowed    []string
+	}{
+		{"storage.backend", l.Storage.Backend, []string{backendEmbedded, backendMemory}},
+		{"log.level", l.Log.Level, []string{"debug", "info", "warn", "error"}},
+		{"log.format", l.Log.Format, []string{"console", "json"}},
+	} {
+		switch {
+		case slices.Contains(word.allowed, word.value):
+		case word.key == "storage.backend" && word.value == "iggy":
+			fault(word.key, "this build has no iggy backend yet; set %s", strings.Join(word.allowed, " or "))
+		default:
+			fault(word.key, "%q is none of %s", word.value, strings.Join(word.allowed, ", "))
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"time"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/core/backend/embedded"
+	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/core/settings"
+)
+
+// Config is the whole configuration of the gateway. The tags are the keys'
+// names: a section's name and a dot go before those in it. Each comment says
+// the unit, the default and what zero means; --help and config.example.yaml
+// show these very comments.
+type Config struct {
+	// Server holds the keys about connections and requests; they have no
+	// section.
+	Server server.Config `koanf:",squash"`
+	// NodeID is the id of this node, the only broker that clients see
+	// (default 1).
+	NodeID int32 `koanf:"node_id"`
+	// DescribePartitionsMax is the most partitions that one answer of
+	// DescribeTopicPartitions holds (default 2000).
+	DescribePartitionsMax int32 `koanf:"describe_partitions_max"`
+
+	Storage  Storage            `koanf:"storage"`
+	Topics   settings.Topics    `koanf:"topics"`
+	Message  Message            `koanf:"message"`
+	Producer Producer           `koanf:"producer"`
+	Fetch    settings.Fetch     `koanf:"fetch"`
+	Offsets  settings.Offsets   `koanf:"offsets"`
+	Groups   coordinator.Config `koanf:"groups"`
+	Log      Log                `koanf:"log"`
+	Metrics  Metrics            `koanf:"metrics"`
+}
+
+// Storage is the section "storage".
+type Storage struct {
+	// Backend says where records and committed offsets are kept (default
+	// embedded: files in storage.dir; memory: nowhere, all is lost at the end).
+	Backend         string `koanf:"backend"`
+	embedded.Config `koanf:",squash"`
+}
+
+// Message is the section "message".
+type Message struct {
+	// MaxBytes is the largest record batch, compressed, in bytes, of topics
+	// that do not set max.message.bytes (default 1048588).
+	MaxBytes int32 `koanf:"max_bytes"`
+}
+
+// Producer is the section "producer".
+type Producer struct {
+	// IDExpiration is how long the sequence numbers of an idle idempotent
+	// producer are remembered (default 24h).
+	IDExpiration time.Duration `koanf:"id_expiration"`
+}
+
+// Log is the section "log".
+type Log struct {
+	// Level is the least serious level that is logged to standard error:
+	// debug, info, warn or error (default info).
+	Level string `koanf:"level"`
+	// Format is how log lines are written: console or json (default console).
+	Format string `koanf:"format"`
+}
+
+// Metrics is the section "metrics".
+type Metrics struct {
+	// Listen is the address that serves Prometheus metrics over HTTP, at
+	// /metrics (default "": none are served).
+	Listen string `koanf:"listen"`
+}
+
+// DefaultConfig returns the configuration of a gateway that was told nothing.
+func DefaultConfig() Config {
+	return Config{
+		Server:                server.DefaultConfig(),
+		NodeID:                1,
+		DescribePartitionsMax: 2000,
+		Storage:               Storage{Backend: backendEmbedded, Config: embedded.DefaultConfig()},
+		Topics: settings.Topics{
+			AutoCreate: true, DefaultPartitions: 1, MaxNewPartitions: 10_000, DeleteEnable: true,
+		},
+		Message:  Message{MaxBytes: 1_048_588},
+		Producer: Producer{IDExpiration: 24 * time.Hour},
+		Fetch:    settings.Fetch{MaxBytes: 57_671_680, MaxWait: 300 * time.Second},
+		Offsets:  settings.Offsets{MetadataMax: 4096},
+		Groups:   coordinator.DefaultConfig(),
+		Log:      Log{Level: "info", Format: "console"},
+	}
+}
+
+// The values of storage.backend.
+const (
+	backendEmbedded = "embedded"
+	backendMemory   = "memory"
+)

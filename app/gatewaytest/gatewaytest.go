@@ -1,0 +1,107 @@
+// Package gatewaytest starts whole gateways for tests: the real server, all
+// handlers, the store in memory, on a free port of 127.0.0.1.
+//
+//	addr := gatewaytest.Start(t)
+//	addr := gatewaytest.Start(t, gatewaytest.Coordinator(&coordinatortest.Fake{...}))
+//	addr := gatewaytest.Start(t, mykey.Module, gatewaytest.Config(func(c *app.Config) { c.NodeID = 7 }))
+//
+// Groups do not wait for more members before their first generation, so tests
+// are fast; a Config brings the delay back. What the gateway logs at warn or
+// above goes to the test's log.
+package gatewaytest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.uber.org/fx"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/iggykafka/gateway"
+	"github.com/iggykafka/gateway/app"
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/coordinator/coordinatortest"
+	"github.com/iggykafka/gateway/core/server"
+)
+
+// startTimeout bounds start and stop: far more than either ever takes.
+const startTimeout = time.Minute
+
+// Start runs a gateway until the end of the test and returns its address. The
+// options are modules to add, and those of this package. A gateway that does
+// not start or stop in order fails the test.
+func Start(t testing.TB, opts ...fx.Option) (addr string) {
+	t.Helper()
+	s := setup{config: app.DefaultConfig(), plugins: gateway.Plugins()}
+	s.config.Server.Listen = "127.0.0.1:0"
+	s.config.Storage.Backend = "memory"
+	s.config.Groups.InitialRebalanceDelay = 0
+	for _, opt := range opts {
+		if own, ok := opt.(option); ok {
+			own.change(&s)
+		} else {
+			s.modules = append(s.modules, opt)
+		}
+	}
+	var srv *server.Server
+	gw := fx.New(
+		app.Options(s.config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel))),
+		s.plugins,
+		fx.Options(s.modules...),
+		fx.Populate(&srv),
+		fx.StartTimeout(startTimeout),
+		fx.StopTimeout(startTimeout),
+	)
+	if err := gw.Err(); err != nil {
+		t.Fatalf("gatewaytest: the gateway does not fit together: %v", err)
+	}
+	if err := gw.Start(context.Background()); err != nil {
+		t.Fatalf("gatewaytest: start: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := gw.Stop(context.Background()); err != nil {
+			t.Errorf("gatewaytest: stop: %v", err)
+		}
+	})
+	return srv.Addr().String()
+}
+
+// Config changes the configuration before the gateway starts. Several changes
+// happen in order.
+func Config(change func(*app.Config)) fx.Option {
+	return newOption(func(s *setup) { change(&s.config) })
+}
+
+// Plugins composes the gateway from the given modules instead of
+// gateway.Plugins().
+func Plugins(modules ...fx.Option) fx.Option {
+	return newOption(func(s *setup) { s.plugins = fx.Options(modules...) })
+}
+
+// Coordinator puts c in the place of the gateway's own coordinator.
+func Coordinator(c coordinator.Coordinator) fx.Option {
+	return Plugins(gateway.Core(), gateway.Handlers(), coordinatortest.Module(c), gateway.Backend())
+}
+
+// setup is what Start builds a gateway from.
+type setup struct {
+	config  app.Config
+	plugins fx.Option
+	modules []fx.Option
+}
+
+// option is an fx.Option for the type's sake only: Start reads it before fx
+// sees anything.
+type option struct {
+	fx.Option
+	change func(*setup)
+}
+
+// newOption returns an option that fx refuses, should it ever get there: inside
+// fx.Options or fx.Module it would be overlooked.
+func newOption(change func(*setup)) fx.Option {
+	return option{fx.Error(errors.New("options of gatewaytest are passed to Start itself, not inside other options")), change}
+}

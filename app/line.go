@@ -1,0 +1,76 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// commands are the words that the program understands, besides flags.
+var commands = [...]string{"serve", "apis", "config", "version", "help"}
+
+// line is a command line that has been understood.
+type line struct {
+	command string
+	help    bool
+	example bool
+	file    string            // --config
+	flags   map[string]string // those that are keys, and were given
+}
+
+// parseLine reads a command line. Every key of the configuration is a flag; the
+// values are checked later, together with those of the other sources.
+func parseLine(args []string) (line, error) {
+	l := line{command: "serve", flags: map[string]string{}}
+	set := pflag.NewFlagSet("kafka-gateway", pflag.ContinueOnError)
+	set.Usage = func() {}
+	set.BoolVarP(&l.help, "help", "h", false, "")
+	set.StringVar(&l.file, "config", "", "")
+	set.BoolVar(&l.example, "example", false, "")
+	defaults := DefaultConfig()
+	for _, f := range fieldsOf(&defaults) {
+		set.String(f.key, formatField(f), "")
+		if kindOf(f) == "bool" {
+			set.Lookup(f.key).NoOptDefVal = "true"
+		}
+	}
+	if err := set.Parse(args); err != nil {
+		return l, err
+	}
+	if words := set.Args(); len(words) > 0 {
+		l.command = words[0]
+		if !slices.Contains(commands[:], l.command) {
+			return l, fmt.Errorf("unknown command %q; commands are %s", l.command, strings.Join(commands[:], ", "))
+		}
+		if len(words) > 1 {
+			return l, fmt.Errorf("%s takes no %q", l.command, words[1])
+		}
+	}
+	if l.example && l.command != "config" {
+		return l, errors.New("--example belongs to the command config")
+	}
+	set.Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "help", "config", "example":
+		default:
+			l.flags[f.Name] = f.Value.String()
+		}
+	})
+	return l, nil
+}
+
+// configFile returns the file to read, "" for none. The flag wins.
+func (l line) configFile(environ []string) string {
+	if l.file != "" {
+		return l.file
+	}
+	for _, variable := range environ {
+		if path, found := strings.CutPrefix(variable, envConfigFile+"="); found {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,165 @@
+package app
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+)
+
+// envPrefix starts the environment variables that are keys; two underscores
+// stand for the dot: KAFKA_GATEWAY_STORAGE__DIR is storage.dir.
+const envPrefix = "KAFKA_GATEWAY_"
+
+// envConfigFile names the configuration file, as --config does.
+const envConfigFile = envPrefix + "CONFIG"
+
+// foreignEnv are variables with our prefix that are no keys: what Kubernetes
+// gives every container of a namespace with a service called "kafka-gateway",
+// and what tells this project's tests where things are.
+var foreignEnv = regexp.MustCompile(`^KAFKA_GATEWAY_(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_.*)?|TEST_.*)$`)
+
+// Faults are all that is wrong with a configuration, one line each. Every line
+// names the key by its full name, where its value came from, and the remedy.
+type Faults []string
+
+// Error returns the lines.
+func (f Faults) Error() string { return strings.Join(f, "\n") }
+
+func (f *Faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(format, args...)) }
+
+// loaded is a configuration and where each of its values came from.
+type loaded struct {
+	Config
+	origin map[string]string // by key; keys that are not in it have their default
+}
+
+// source is one place that values come from. Later sources win.
+type source struct {
+	values *koanf.Koanf
+	origin func(key string) string // names the place of one key
+}
+
+// load reads the file, if one is named, the environment and the flags, in this
+// order. The error is of type Faults: nothing stops it from finding all of them.
+func load(path string, environ []string, flags map[string]string) (loaded, error) {
+	l := loaded{Config: DefaultConfig(), origin: map[string]string{}}
+	var faults Faults
+	fields := map[string]field{}
+	for _, f := range fieldsOf(&l.Config) {
+		fields[f.key] = f
+	}
+	for _, src := range []source{
+		fromFile(path, &faults),
+		fromEnv(environ),
+		fromFlags(flags),
+	} {
+		l.apply(src, fields, &faults)
+	}
+	l.check(&faults)
+	if len(faults) > 0 {
+		return l, faults
+	}
+	return l, nil
+}
+
+// apply sets every key of a source that has one of the fields' names.
+func (l *loaded) apply(src source, fields map[string]field, faults *Faults) {
+	all := src.values.All()
+	for _, key := range src.values.Keys() { // sorted
+		raw := all[key]
+		f, known := fields[key]
+		switch {
+		case known:
+			if err := setField(f, raw); err != nil {
+				faults.add("%s: %v (%s)", key, err, src.origin(key))
+			}
+			l.origin[key] = src.origin(key)
+		case isSection(key, fields) && isEmpty(raw):
+			// a section whose keys are all commented out
+		case isSection(key, fields):
+			faults.add("%s: is a section; set the keys in it, such as %s (%s)", key, firstOf(key, fields), src.origin(key))
+		default:
+			faults.add("%s: unknown key; `kafka-gateway config` lists all keys (%s)", key, src.origin(key))
+		}
+	}
+}
+
+// isSection reports whether some field's name continues key.
+func isSection(key string, fields map[string]field) bool { return firstOf(key, fields) != "" }
+
+// firstOf returns the first key of a section, in alphabetical order.
+func firstOf(section string, fields map[string]field) string {
+	var in []string
+	for key := range fields {
+		if strings.HasPrefix(key, section+".") {
+			in = append(in, key)
+		}
+	}
+	if len(in) == 0 {
+		return ""
+	}
+	return slices.Min(in)
+}
+
+func isEmpty(raw any) bool {
+	m, isMap := raw.(map[string]any)
+	return raw == nil || isMap && len(m) == 0
+}
+
+func fromFile(path string, faults *Faults) source {
+	src := source{koanf.New("."), func(string) string { return "file " + path }}
+	if path == "" {
+		return src
+	}
+	if err := src.values.Load(file.Provider(path), yaml.Parser()); err != nil {
+		if cause, ok := err.(*fs.PathError); ok {
+			faults.add("%s: %v; --config and %s name a YAML file", path, cause.Err, envConfigFile)
+		} else {
+			faults.add("%s: %s; config.example.yaml shows how it is written", path, oneLine(err))
+		}
+	}
+	return src
+}
+
+func fromEnv(environ []string) source {
+	src := source{koanf.New("."), func(key string) string { return "env " + envName(key) }}
+	// Loading from memory into an empty koanf cannot fail. No delimiter: the
+	// names stay as they are, so that a wrong one can be named.
+	_ = src.values.Load(env.Provider("", env.Opt{
+		Prefix:      envPrefix,
+		EnvironFunc: func() []string { return environ },
+		TransformFunc: func(name, value string) (string, any) {
+			if name == envConfigFile || foreignEnv.MatchString(name) {
+				return "", nil
+			}
+			return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "__", "."), value
+		},
+	}), nil)
+	return src
+}
+
+// envName returns the environment variable of a key.
+func envName(key string) string {
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(key, ".", "__"))
+}
+
+func fromFlags(flags map[string]string) source {
+	values := map[string]any{}
+	for key, value := range flags {
+		values[key] = value
+	}
+	src := source{koanf.New("."), func(key string) string { return "flag --" + key }}
+	_ = src.values.Load(confmap.Provider(values, ""), nil)
+	return src
+}
+
+// oneLine joins the lines of an error.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"io"
+
+	"go.uber.org/fx/fxevent"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// newLogger returns a logger that writes to w as the section "log" says, whose
+// values have been checked. Only errors carry a stack trace, and only at debug:
+// elsewhere the message itself has to tell an operator what to do.
+func newLogger(c Log, w io.Writer) (*zap.Logger, error) {
+	level, err := zapcore.ParseLevel(c.Level)
+	if err != nil {
+		return nil, err
+	}
+	style := zap.NewProductionEncoderConfig()
+	style.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	style.EncodeDuration = zapcore.StringDurationEncoder
+	encoder := zapcore.NewJSONEncoder(style)
+	if c.Format == "console" {
+		style.EncodeLevel = zapcore.CapitalLevelEncoder
+		style.ConsoleSeparator = "  "
+		encoder = zapcore.NewConsoleEncoder(style)
+	}
+	log := zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
+	if level <= zapcore.DebugLevel {
+		log = log.WithOptions(zap.AddStacktrace(zapcore.ErrorLevel), zap.AddCaller())
+	}
+	return log, nil
+}
+
+// fxEvents returns a logger for what fx does: who is interested enough in the
+// wiring sets log.level to debug.
+func fxEvents(log *zap.Logger) fxevent.Logger {
+	if !log.Core().Enabled(zapcore.DebugLevel) {
+		return fxevent.NopLogger
+	}
+	events := &fxevent.ZapLogger{Logger: log.Named("fx").WithOptions(zap.AddStacktrace(zapcore.FatalLevel))}
+	events.UseLogLevel(zapcore.DebugLevel)
+	events.UseErrorLevel(zapcore.DebugLevel) // the caller reports errors, in one line
+	return events
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/dig"
+	"go.uber.org/fx"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/server"
+)
+
+// stopGrace is what the gateway gets beyond the drain time to close its files.
+const stopGrace = 5 * time.Second
+
+// errSecondSignal ends the program without order, as asked.
+var errSecondSignal = errors.New("ended by a second signal before all requests were answered")
+
+// serve runs a gateway until a signal, the end of ctx, or a failure. The error
+// is what the user has to know, in one line.
+func (p program) serve(ctx context.Context, l loaded) error {
+	log, err := newLogger(l.Log, p.err)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Sync() }() // standard error may be a terminal, which cannot sync
+	failed := make(chan struct{}, 1)
+	var srv *server.Server
+	app := fx.New(
+		l.options(log),
+		fx.Options(p.modules...),
+		fx.Populate(&srv),
+		fx.Decorate(func(fx.Shutdowner) fx.Shutdowner { return shutdowner{failed} }),
+		fx.StartTimeout(365*24*time.Hour), // a store that was not closed well reads its tail first
+		fx.StopTimeout(l.Server.ShutdownDrain+stopGrace),
+	)
+	if err := app.Err(); err != nil {
+		return cause(err)
+	}
+	if err := p.start(ctx, app); err != nil {
+		return cause(err)
+	}
+	fmt.Fprintf(p.out, "kafka-gateway is ready on %s\n", srv.Addr())
+	select {
+	case s := <-p.signals:
+		log.Info("stopping", zap.Stringer("signal", s))
+	case <-ctx.Done():
+	case <-failed:
+		err = errors.New("the gateway cannot go on; the log says why")
+	}
+	return errors.Join(err, p.stop(app))
+}
+
+// start starts the gateway. A signal meanwhile breaks the start off.
+func (p program) start(ctx context.Context, app *fx.App) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	started := make(chan error, 1)
+	go func() { started <- app.Start(ctx) }()
+	select {
+	case err := <-started:
+		return err
+	case s := <-p.signals:
+		cancel()
+		return errors.Join(fmt.Errorf("stopped by %v before it was ready", s), p.stop(app))
+	}
+}
+
+// stop drains and closes the gateway. Another signal breaks that off: the
+// program ends, and the work that is left with it.
+func (p program) stop(app *fx.App) error {
+	ctx, cancel := context.WithTimeout(context.Background(), app.StopTimeout())
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- app.Stop(ctx) }()
+	select {
+	case err := <-stopped:
+		if err != nil {
+			return fmt.Errorf("stopped, but not in order: %w", cause(err))
+		}
+		return nil
+	case <-p.signals:
+		return errSecondSignal
+	}
+}
+
+// shutdowner lets a module that cannot go on end the program.
+type shutdowner struct{ failed chan<- struct{} }
+
+func (s shutdowner) Shutdown(...fx.ShutdownOption) error {
+	select {
+	case s.failed <- struct{}{}:
+	default: // has been asked already
+	}
+	return nil
+}
+
+// cause strips what fx wraps around the error of a constructor: the path
+// through the graph tells an operator nothing. An error of the graph itself,
+// such as a missing coordinator, is for who composed it and stays whole.
+func cause(err error) error {
+	root := dig.RootCause(err)
+	var ofGraph dig.Error
+	if errors.As(root, &ofGraph) {
+		return errors.New(oneLine(err))
+	}
+	return root
+}

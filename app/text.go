@@ -1,0 +1,133 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+)
+
+const helpText = `kafka-gateway lets Kafka clients work against a log store of its own: producers,
+consumer groups, admin tools. No Kafka, no ZooKeeper, one process.
+
+Usage:
+  kafka-gateway [serve]           serve until SIGTERM or SIGINT; a second one ends it
+                                  at once
+  kafka-gateway apis              print the API keys that are served, their versions and
+                                  what a request gets that cannot be read
+  kafka-gateway config            print every key, its value, and where the value came from
+  kafka-gateway config --example  print a configuration file with every key and its default
+  kafka-gateway version           print how this program was built
+  kafka-gateway help              print this, as --help does
+
+Configuration:
+  --config FILE reads a YAML file. The environment overrides the file, flags override
+  both. A key has one name everywhere: storage.dir is nested in YAML, is --storage.dir as
+  a flag, and KAFKA_GATEWAY_STORAGE__DIR in the environment, where two underscores nest.
+  KAFKA_GATEWAY_CONFIG names the file where no flag can.
+  Durations are written 500ms, 30s, 5m, 24h; sizes in bytes, or 64KiB, 512MiB, 1GiB.
+  Zero is refused, except where a key says what it means. Unknown keys stop the start.
+
+Keys:
+`
+
+// help writes the text of --help.
+func help(w io.Writer) {
+	fmt.Fprint(w, helpText)
+	defaults := DefaultConfig()
+	for _, f := range fieldsOf(&defaults) {
+		fmt.Fprintf(w, "  --%s%s\n", f.key, flagForm(f))
+		for _, line := range wrap(f.doc, 80) {
+			fmt.Fprintf(w, "        %s\n", line)
+		}
+	}
+}
+
+// flagForm shows how the value follows a flag.
+func flagForm(f field) string {
+	if kindOf(f) == "bool" {
+		return "[=BOOL]"
+	}
+	return " " + strings.ToUpper(kindOf(f))
+}
+
+// example writes a configuration file that says what is true anyway.
+func example(w io.Writer) {
+	fmt.Fprint(w, `# The configuration of kafka-gateway: every key, and its default.
+# Written by "kafka-gateway config --example". Durations are written 500ms, 30s,
+# 5m, 24h; sizes in bytes, or 64KiB, 512MiB, 1GiB. Zero is refused, except where
+# a key says what it means. Unknown keys stop the start.
+`)
+	defaults := DefaultConfig()
+	section := ""
+	for _, f := range fieldsOf(&defaults) {
+		in, name, nested := strings.Cut(f.key, ".")
+		indent := "  "
+		if !nested {
+			in, name, indent = "", f.key, ""
+		}
+		fmt.Fprintln(w)
+		if in != section {
+			fmt.Fprintf(w, "%s:\n", in)
+			section = in
+		}
+		for _, line := range wrap(f.doc, 80-len(indent)-2) {
+			fmt.Fprintf(w, "%s# %s\n", indent, line)
+		}
+		fmt.Fprintf(w, "%s%s: %s\n", indent, name, yamlValue(f))
+	}
+}
+
+// yamlValue writes a value for YAML. Text is quoted where YAML would read
+// something else.
+func yamlValue(f field) string {
+	value := formatField(f)
+	if kindOf(f) == "text" && (value == "" || strings.ContainsAny(value, ":#{}[]*&!|>'\"%@`, ")) {
+		return fmt.Sprintf("%q", value)
+	}
+	return value
+}
+
+// showConfig writes each key, its value and its origin.
+func showConfig(w io.Writer, l loaded) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer table.Flush()
+	fmt.Fprintln(table, "KEY\tVALUE\tFROM")
+	for _, f := range fieldsOf(&l.Config) {
+		origin, set := l.origin[f.key]
+		if !set {
+			origin = "default"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.key, yamlValue(f), origin)
+	}
+}
+
+// version writes what the Go tool noted about the build.
+func version(w io.Writer) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		fmt.Fprintln(w, "kafka-gateway, built without module support")
+		return
+	}
+	fmt.Fprintf(w, "kafka-gateway %s\n%s\n", info.Main.Version, info.GoVersion)
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision", "vcs.time", "vcs.modified", "GOOS", "GOARCH":
+			fmt.Fprintf(w, "%s %s\n", s.Key, s.Value)
+		}
+	}
+}
+
+// wrap breaks text into lines of at most width bytes, if its words let it.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,113 @@
+// Package gateway is the list of what a gateway is made of. It reads as a table
+// of contents: to learn what serves a key, follow its line.
+//
+// The lists are functions, so nobody can change them for others. A program
+// that wants another gateway composes its own from the same parts:
+//
+//	app.Main(gateway.Core(), gateway.Handlers(), gateway.Backend(), mycoordinator.Module)
+//
+// adds a key or takes one over by a module of its own, which provides a
+// handler.Out or a handler.Replacement:
+//
+//	app.Main(gateway.Plugins(), mykey.Module)
+//
+// or leaves keys out:
+//
+//	app.Main(gateway.Plugins(gateway.Without(kmsg.DeleteTopics)))
+package gateway
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/core/backend/embedded"
+	"github.com/iggykafka/gateway/core/dispatch"
+	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/handlers/describegroups"
+	"github.com/iggykafka/gateway/handlers/findcoordinator"
+	"github.com/iggykafka/gateway/handlers/heartbeat"
+	"github.com/iggykafka/gateway/handlers/joingroup"
+	"github.com/iggykafka/gateway/handlers/leavegroup"
+	"github.com/iggykafka/gateway/handlers/listgroups"
+	"github.com/iggykafka/gateway/handlers/offsetcommit"
+	"github.com/iggykafka/gateway/handlers/offsetfetch"
+	"github.com/iggykafka/gateway/handlers/syncgroup"
+)
+
+// Plugins is the whole gateway.
+func Plugins(opts ...Option) fx.Option {
+	return fx.Options(Core(), Handlers(opts...), Coordinator(), Backend())
+}
+
+// Core takes requests in and answers out: listener, connections, the table of
+// handlers.
+func Core() fx.Option {
+	return fx.Options(server.Module, dispatch.Module)
+}
+
+// Handlers answers the API keys, one line each.
+func Handlers(opts ...Option) fx.Option {
+	return choose(opts,
+		api{8, offsetcommit.Module},
+		api{9, offsetfetch.Module},
+		api{10, findcoordinator.Module},
+		api{11, joingroup.Module},
+		api{12, heartbeat.Module},
+		api{13, leavegroup.Module},
+		api{14, syncgroup.Module},
+		api{15, describegroups.Module},
+		api{16, listgroups.Module},
+	)
+}
+
+// Coordinator keeps the consumer groups. Another one is a module that provides
+// a coordinator.Coordinator; exactly one may be in the list.
+func Coordinator() fx.Option { return fx.Options() }
+
+// Backend keeps topics, records and committed offsets: in files, or in memory
+// when storage.backend says so. Another one is a module that provides a
+// backend.Backend; exactly one may be in the list.
+func Backend() fx.Option { return embedded.Module }
+
+// Option changes the list of handlers.
+type Option func(*choice)
+
+// Without leaves API keys out: the gateway closes connections that use them,
+// and does not advertise them, which is how clients know. Leaving out a key that
+// is not in the list stops the start.
+func Without(keys ...kmsg.Key) Option {
+	return func(c *choice) { c.without = append(c.without, keys...) }
+}
+
+// api is one line of the list of handlers.
+type api struct {
+	key    kmsg.Key
+	module fx.Option
+}
+
+// choice is what the options of a list say.
+type choice struct{ without []kmsg.Key }
+
+// choose returns the modules that the options leave.
+func choose(opts []Option, apis ...api) fx.Option {
+	var c choice
+	for _, opt := range opts {
+		opt(&c)
+	}
+	var modules []fx.Option
+	for _, a := range apis {
+		if !slices.Contains(c.without, a.key) {
+			modules = append(modules, a.module)
+		}
+	}
+	for _, key := range c.without {
+		if !slices.ContainsFunc(apis, func(a api) bool { return a.key == key }) {
+			modules = append(modules, fx.Error(fmt.Errorf(
+				"gateway.Without(%d): the list has no handler for key %d (%s)", key, key, key.Name())))
+		}
+	}
+	return fx.Options(modules...)
+}
