@@ -23,6 +23,8 @@ type tableIn struct {
 // Module provides *Table and *Dispatcher from the handlers of the graph,
 // [Limits] and a prometheus.Registerer.
 var Module = fx.Module("dispatch", fx.Provide(
-	func(in tableIn) (*Table, error) { return NewTable(in.Given.Handlers, in.Given.Replacements, in.Middleware...) },
+	func(in tableIn) (*Table, error) {
+		return NewTable(in.Given.Handlers, in.Given.Replacements, in.Middleware...)
+	},
 	func(t *Table, l Limits, reg prometheus.Registerer) (*Dispatcher, error) { return New(t, l, reg) },
 ))

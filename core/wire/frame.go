@@ -69,7 +69,7 @@ func (r *Reader) Await() error { return r.need(1) }
 // its payload in bytes: between MinPayload and the reader's limit. It may be
 // called again before the frame is read.
 func (r *Reader) Prefix() (int, error) {
-	if err := r.need(prefixSize); err != nil {
+	if err := r.need(PrefixSize); err != nil {
 		return 0, unexpected(err)
 	}
 	n := int(int32(binary.BigEndian.Uint32(r.buf[r.r:])))
@@ -84,16 +84,16 @@ func (r *Reader) Prefix() (int, error) {
 func (r *Reader) Arrived(n int) bool { return r.w-r.r >= n }
 
 // FrameArrived reports whether a frame with a payload of size bytes is there.
-func (r *Reader) FrameArrived(size int) bool { return r.Arrived(prefixSize + size) }
+func (r *Reader) FrameArrived(size int) bool { return r.Arrived(PrefixSize + size) }
 
 // Frame reads the rest of the frame whose Prefix has returned size, and charges
 // what its buffer holds to lease before each growth.
 func (r *Reader) Frame(ctx context.Context, size int, lease *guard.Lease) (Frame, error) {
-	if prefixSize+size <= len(r.buf) {
-		if err := r.need(prefixSize + size); err != nil {
+	if PrefixSize+size <= len(r.buf) {
+		if err := r.need(PrefixSize + size); err != nil {
 			return Frame{}, unexpected(err)
 		}
-		start := r.r + prefixSize
+		start := r.r + PrefixSize
 		r.r = start + size
 		return Frame{Payload: r.buf[start:r.r:r.r]}, nil
 	}
@@ -111,7 +111,7 @@ func (r *Reader) large(ctx context.Context, f *Frame, size int, lease *guard.Lea
 	if err := r.need(len(r.buf)); err != nil {
 		return err
 	}
-	r.r += prefixSize
+	r.r += PrefixSize
 	for {
 		have := len(f.Payload)
 		room := min(size, max(firstStep, 2*have))

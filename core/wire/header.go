@@ -94,8 +94,8 @@ func uvarint(b []byte) (uint32, []byte, error) {
 	return uint32(u), b[n:], nil
 }
 
-// prefixSize is the length in bytes of a frame's length prefix.
-const prefixSize = 4
+// PrefixSize is the length in bytes of a frame's length prefix.
+const PrefixSize = 4
 
 // AppendResponseHeader starts an answer: room for the length prefix, which
 // [Finish] fills in, the correlation id, and for a flexible body an empty tag
@@ -110,7 +110,7 @@ func AppendResponseHeader(dst []byte, key int16, flexible bool, correlationID in
 }
 
 // PayloadSize returns the length in bytes of an answer without its prefix.
-func PayloadSize(answer []byte) int { return len(answer) - prefixSize }
+func PayloadSize(answer []byte) int { return len(answer) - PrefixSize }
 
 // Finish sets the length prefix of an answer.
 func Finish(answer []byte) { binary.BigEndian.PutUint32(answer, uint32(PayloadSize(answer))) }

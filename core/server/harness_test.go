@@ -1,0 +1,160 @@
+package server
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/iggykafka/gateway/core/dispatch"
+	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/settings"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+// running is a server under test with what it counts and logs.
+type running struct {
+	*Server
+	t    testing.TB
+	node *settings.Node
+	reg  *prometheus.Registry
+	logs *observer.ObservedLogs
+}
+
+// start starts a server with the handlers on a free port, and stops it when
+// the test ends.
+func start(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
+	t.Helper()
+	cfg := DefaultConfig()
+	cfg.Listen = "127.0.0.1:0"
+	if change != nil {
+		change(&cfg)
+	}
+	r := &running{t: t, node: &settings.Node{ID: 1}, reg: prometheus.NewRegistry()}
+	var core zapcore.Core
+	core, r.logs = observer.New(zap.DebugLevel)
+	table, err := dispatch.NewTable(handlers, nil)
+	require.NoError(t, err)
+	d, err := dispatch.New(table, dispatch.Limits{MaxFrame: cfg.MaxFrameSize, RequestMemory: cfg.RequestMemory}, r.reg)
+	require.NoError(t, err)
+	budget := guard.NewBudget(cfg.MemoryBudget, cfg.BudgetWait)
+	r.Server, err = New(cfg, d, budget, r.node, zap.New(core), r.reg)
+	require.NoError(t, err)
+	require.NoError(t, r.Start(context.Background()))
+	t.Cleanup(func() { require.NoError(t, r.Stop(context.Background())) })
+	return r
+}
+
+// closed waits until want connections have ended for a reason.
+func (r *running) closed(reason string, want int) {
+	r.t.Helper()
+	r.eventually(func() bool {
+		return value(r.t, r.metrics.closed.WithLabelValues(reason)) == float64(want)
+	}, "connections closed for the reason "+reason)
+}
+
+// value reads a counter.
+func value(t testing.TB, c prometheus.Counter) float64 {
+	var m dto.Metric
+	require.NoError(t, c.Write(&m))
+	return m.GetCounter().GetValue()
+}
+
+func (r *running) eventually(ok func() bool, what string) {
+	r.t.Helper()
+	require.Eventually(r.t, ok, patience, time.Millisecond, what)
+}
+
+// client is a raw connection to the server.
+type client struct {
+	net.Conn
+	t    testing.TB
+	next int32 // correlation id
+}
+
+func (r *running) dial() *client {
+	r.t.Helper()
+	nc, err := net.Dial("tcp", r.Addr().String())
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { nc.Close() })
+	require.NoError(r.t, nc.SetDeadline(time.Now().Add(patience)))
+	return &client{Conn: nc, t: r.t}
+}
+
+// frame encodes a request.
+func frame(req kmsg.Request, version int16, correlation int32) []byte {
+	req.SetVersion(version)
+	return kmsg.NewRequestFormatter(kmsg.FormatterClientID("test")).AppendRequest(nil, req, correlation)
+}
+
+// send sends a request under the next correlation id.
+func (c *client) send(req kmsg.Request, version int16) {
+	c.t.Helper()
+	c.next++
+	c.sendRaw(frame(req, version, c.next))
+}
+
+func (c *client) sendRaw(b []byte) {
+	c.t.Helper()
+	_, err := c.Write(b)
+	require.NoError(c.t, err)
+}
+
+// receive reads one answer and returns its correlation id and the rest.
+func (c *client) receive() (correlation int32, rest []byte) {
+	c.t.Helper()
+	var prefix [4]byte
+	_, err := io.ReadFull(c, prefix[:])
+	require.NoError(c.t, err)
+	payload := make([]byte, binary.BigEndian.Uint32(prefix[:]))
+	_, err = io.ReadFull(c, payload)
+	require.NoError(c.t, err)
+	return int32(binary.BigEndian.Uint32(payload)), payload[4:]
+}
+
+// answer reads the answer to a request and decodes it.
+func (c *client) answer(req kmsg.Request, version int16) kmsg.Response {
+	c.t.Helper()
+	correlation, rest := c.receive()
+	require.Equal(c.t, c.next, correlation)
+	resp := req.ResponseKind()
+	resp.SetVersion(version)
+	if resp.IsFlexible() && resp.Key() != 18 {
+		require.Zero(c.t, rest[0], "tags in the header")
+		rest = rest[1:]
+	}
+	require.NoError(c.t, resp.ReadFrom(rest))
+	return resp
+}
+
+// ask sends a request and decodes its answer.
+func (c *client) ask(req kmsg.Request, version int16) kmsg.Response {
+	c.t.Helper()
+	c.send(req, version)
+	return c.answer(req, version)
+}
+
+// expectClosed waits until the server closes, without a byte.
+func (c *client) expectClosed() {
+	c.t.Helper()
+	n, err := io.Copy(io.Discard, c)
+	require.Zero(c.t, n, "bytes before the close")
+	require.NotErrorIs(c.t, err, os.ErrDeadlineExceeded, "not closed")
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// listen opens the listening socket. Its errors say what to do.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	cfg := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: time.Minute, Interval: 15 * time.Second, Count: 4,
+	}}
+	// Kafka clients do not speak multipath TCP; its sockets only cost more.
+	cfg.SetMultipathTCP(false)
+	ln, err := cfg.Listen(ctx, "tcp", addr)
+	switch {
+	case err == nil:
+		return ln, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("listen: %s is in use, maybe by another gateway or by a Kafka broker: "+
+			"stop that, or set listen to another port (0 picks a free one): %w", addr, err)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fmt.Errorf("listen: no permission to listen on %s: set listen to a port above 1023: %w", addr, err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return nil, fmt.Errorf("listen: this machine does not have the address of %s: "+
+			"set listen to one that it has, or to 0.0.0.0 for all (then advertise, too): %w", addr, err)
+	}
+	return nil, fmt.Errorf("listen: %w", err)
+}
+
+// advertised returns the address to tell clients: what the config says of it,
+// completed by what the listener got.
+func advertised(config string, got *net.TCPAddr) (host string, port int32) {
+	host, port = got.IP.String(), int32(got.Port)
+	if h, p, err := parseAdvertise(config); config != "" && err == nil {
+		host = h
+		if p != 0 {
+			port = int32(p)
+		}
+	}
+	return host, port
+}
+
+// kafkaHost writes a peer's address as Kafka does: a slash and the address, an
+// IPv6 one without abbreviation.
+func kafkaHost(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok {
+		return "/" + addr.String()
+	}
+	ip, _ := netip.AddrFromSlice(tcp.IP)
+	if ip = ip.Unmap(); ip.Is4() {
+		return "/" + ip.String()
+	}
+	groups := make([]string, 8)
+	for i, b := 0, ip.As16(); i < len(groups); i++ {
+		groups[i] = fmt.Sprintf("%x", int(b[2*i])<<8|int(b[2*i+1]))
+	}
+	return "/" + strings.Join(groups, ":")
+}
