@@ -44,13 +44,19 @@ func (l lister) list(ctx context.Context, call handler.Call, req *kmsg.ListGroup
 	if err := call.Reserve(ctx, size+int64(len(found))*groupMemory); err != nil {
 		return nil, err
 	}
+	return answer(found), nil
+}
+
+// answer translates the listings. Fields that a version does not have are left
+// out by the codec.
+func answer(found []coordinator.Listing) *kmsg.ListGroupsResponse {
 	resp := kmsg.NewPtrListGroupsResponse()
 	resp.Groups = make([]kmsg.ListGroupsResponseGroup, len(found))
-	for i, g := range found {
-		to := &resp.Groups[i]
+	for i := range found {
+		from, to := &found[i], &resp.Groups[i]
 		to.Default()
-		to.Group, to.ProtocolType = g.Group, g.ProtocolType
-		to.GroupState, to.GroupType = string(g.State), coordinator.TypeClassic
+		to.Group, to.ProtocolType = from.Group, from.ProtocolType
+		to.GroupState, to.GroupType = string(from.State), coordinator.TypeClassic
 	}
-	return resp, nil
+	return resp
 }

@@ -1,0 +1,119 @@
+package findcoordinator_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
+	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/handlers/findcoordinator"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func advertised() *settings.Node {
+	node := &settings.Node{ID: 1}
+	node.Advertise("gateway.example", 9092)
+	return node
+}
+
+func TestConform(t *testing.T) { handlertest.Conform(t, findcoordinator.New(advertised())) }
+
+func TestReadme(t *testing.T) {
+	handlertest.Readme(t, findcoordinator.New(advertised()), "README.md")
+}
+
+func Fuzz(f *testing.F) { handlertest.Fuzz(f, findcoordinator.New(advertised())) }
+
+func TestScenarios(t *testing.T) {
+	handlertest.Scenarios(t, "testdata", func(*testing.T) handlertest.Env {
+		return handlertest.Env{Handler: findcoordinator.New(advertised())}
+	})
+}
+
+// The address is read at each call: it is known only once the server listens.
+func TestAddressIsTheCurrentOne(t *testing.T) {
+	t.Parallel()
+	node := &settings.Node{ID: 7}
+	h := findcoordinator.New(node)
+	node.Advertise("first", 1)
+	node.Advertise("second", 2)
+	resp, err := h.Handle(t.Context(), handler.Call{}, &kmsg.FindCoordinatorRequest{Version: 3})
+	require.NoError(t, err)
+	got := resp.(*kmsg.FindCoordinatorResponse)
+	require.Equal(t, "second", got.Host)
+	require.Equal(t, int32(2), got.Port)
+	require.Equal(t, int32(7), got.NodeID)
+}
+
+func TestEveryRefusalAtEveryVersion(t *testing.T) {
+	t.Parallel()
+	h := findcoordinator.New(advertised())
+	for _, tc := range []struct {
+		keyType int8
+		code    int16
+	}{
+		{1, kerr.TransactionalIDAuthorizationFailed.Code},
+		{2, kerr.InvalidRequest.Code}, {3, kerr.InvalidRequest.Code}, {-1, kerr.InvalidRequest.Code},
+	} {
+		for v := int16(1); v <= 6; v++ {
+			req := &kmsg.FindCoordinatorRequest{Version: v, CoordinatorType: tc.keyType, CoordinatorKeys: []string{"k"}}
+			resp, err := h.Handle(t.Context(), handler.Call{}, req)
+			require.NoError(t, err)
+			back, err := handlertest.RoundTrip(resp, v)
+			require.NoError(t, err)
+			got := back.(*kmsg.FindCoordinatorResponse)
+			if v < 4 {
+				require.Equal(t, tc.code, got.ErrorCode, "v%d", v)
+				require.Equal(t, int32(-1), got.NodeID)
+				require.Equal(t, int32(-1), got.Port)
+				require.Empty(t, got.Host)
+				require.NotEmpty(t, got.ErrorMessage)
+				continue
+			}
+			require.Zero(t, got.ErrorCode)
+			require.Len(t, got.Coordinators, 1)
+			entry := got.Coordinators[0]
+			require.Equal(t, tc.code, entry.ErrorCode, "v%d", v)
+			require.Equal(t, "k", entry.Key)
+			require.Equal(t, int32(-1), entry.NodeID)
+			require.Equal(t, int32(-1), entry.Port)
+			require.Empty(t, entry.Host)
+			require.NotEmpty(t, entry.ErrorMessage)
+		}
+	}
+}
+
+type memory struct {
+	charged int64
+	err     error
+}
+
+func (m *memory) Reserve(_ context.Context, n int64) error {
+	m.charged += n
+	return m.err
+}
+
+// A key of no byte gets an address back, so many of them are paid for first.
+func TestManyKeysAreCharged(t *testing.T) {
+	t.Parallel()
+	h := findcoordinator.New(advertised())
+	req := &kmsg.FindCoordinatorRequest{Version: 4, CoordinatorKeys: make([]string, 10_000)}
+	budget := &memory{}
+	resp, err := h.Handle(t.Context(), handler.Call{Memory: budget}, req)
+	require.NoError(t, err)
+	require.Len(t, resp.(*kmsg.FindCoordinatorResponse).Coordinators, 10_000)
+	resp.SetVersion(4)
+	require.Greater(t, budget.charged, int64(len(resp.AppendTo(nil))))
+
+	spent := errors.New("spent")
+	_, err = h.Handle(t.Context(), handler.Call{Memory: &memory{err: spent}}, req)
+	require.ErrorIs(t, err, spent)
+}

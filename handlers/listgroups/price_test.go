@@ -1,0 +1,52 @@
+package listgroups
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/iggykafka/gateway/coordinator"
+)
+
+// sizes lie at the steps of a varint of length+1, where a wrong formula shows.
+var sizes = rapid.OneOf(rapid.IntRange(0, 40), rapid.SampledFrom([]int{126, 127, 128, 16382, 16383, 16384}))
+
+var listing = rapid.Custom(func(t *rapid.T) coordinator.Listing {
+	text := func(label string) string { return strings.Repeat("x", sizes.Draw(t, label)) }
+	return coordinator.Listing{Group: text("group"), ProtocolType: text("type"), State: coordinator.State(text("state"))}
+})
+
+// encoded is what the codec makes of an answer: header (correlation id, and a
+// tag section from v3 on) and body.
+func encoded(version int16, groups []coordinator.Listing) int64 {
+	resp := answer(groups)
+	resp.Version = version
+	header := 4
+	if resp.IsFlexible() {
+		header = 5
+	}
+	return int64(header + len(resp.AppendTo(nil)))
+}
+
+func TestPriceEqualsTheEncoder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		groups := rapid.SliceOfN(listing, 0, 6).Draw(t, "groups")
+		for v := int16(0); v <= 5; v++ {
+			if want, got := encoded(v, groups), price(v, groups); want != got {
+				t.Fatalf("v%d: encoded to %d bytes, priced at %d", v, want, got)
+			}
+		}
+	})
+}
+
+func TestPriceEqualsTheEncoderAtTheSteps(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{126, 127, 128, 16382, 16383, 16384} {
+		groups := make([]coordinator.Listing, n)
+		for v := int16(0); v <= 5; v++ {
+			require.Equal(t, encoded(v, groups), price(v, groups), "v%d with %d groups", v, n)
+		}
+	}
+}
