@@ -1,6 +1,9 @@
 package coordinator
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Config is the section "groups". Every limit counts over what is stored, so a
 // zero is not "no limit" but refused at start-up, except where said.
@@ -57,4 +60,38 @@ func DefaultConfig() Config {
 		MaxRosterBytes:        64 << 20,
 		MemoryBudget:          256 << 20,
 	}
+}
+
+// Validate returns every fault of the configuration, each with the full name of
+// its key; nil if there is none.
+func (c Config) Validate() []error {
+	var faults []error
+	fault := func(key, format string, args ...any) {
+		faults = append(faults, fmt.Errorf("groups."+key+": "+format, args...))
+	}
+	positive := func(key string, value any, ok bool) {
+		if !ok {
+			fault(key, "%v is not positive", value)
+		}
+	}
+	notNegative := func(key string, d time.Duration) {
+		if d < 0 {
+			fault(key, "%v is negative", d)
+		}
+	}
+	positive("min_session_timeout", c.MinSessionTimeout, c.MinSessionTimeout > 0)
+	if c.MaxSessionTimeout < c.MinSessionTimeout {
+		fault("max_session_timeout", "%v is below groups.min_session_timeout, %v", c.MaxSessionTimeout, c.MinSessionTimeout)
+	}
+	notNegative("max_rebalance_timeout", c.MaxRebalanceTimeout)
+	notNegative("initial_rebalance_delay", c.InitialRebalanceDelay)
+	positive("new_member_join_timeout", c.NewMemberJoinTimeout, c.NewMemberJoinTimeout > 0)
+	positive("max_groups", c.MaxGroups, c.MaxGroups > 0)
+	positive("max_members", c.MaxMembers, c.MaxMembers > 0)
+	positive("max_total_members", c.MaxTotalMembers, c.MaxTotalMembers > 0)
+	positive("max_protocols", c.MaxProtocols, c.MaxProtocols > 0)
+	positive("max_member_bytes", c.MaxMemberBytes, c.MaxMemberBytes > 0)
+	positive("max_roster_bytes", c.MaxRosterBytes, c.MaxRosterBytes > 0)
+	positive("memory_budget", c.MemoryBudget, c.MemoryBudget > 0)
+	return faults
 }

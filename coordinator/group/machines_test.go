@@ -1,0 +1,168 @@
+package group_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/coordinator/group"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// epoch is the time 0s of the scenarios.
+var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// machines drives group machines by hand, as their callers must: a group that
+// is empty is thrown away, and while calls are parked there is a tick at every
+// deadline.
+type machines struct {
+	t      *testing.T
+	cfg    coordinator.Config
+	groups map[string]*group.Group
+	now    time.Duration
+	newID  func(coordinator.JoinRequest) string
+	last   group.Call
+	names  map[group.Call]string
+	calls  map[string]parked
+}
+
+// parked is a call that was submitted and where.
+type parked struct {
+	call  group.Call
+	group string
+	line  func(group.Effect) string
+}
+
+func newMachines(t *testing.T, cfg coordinator.Config) *machines {
+	return &machines{t: t, cfg: cfg, groups: map[string]*group.Group{}, newID: ids(), names: map[group.Call]string{}, calls: map[string]parked{}}
+}
+
+func (d *machines) submit(at time.Duration, name, id string, ev any) []string {
+	require.GreaterOrEqual(d.t, at, d.now, "time goes back at %s", name)
+	out := d.advance(at)
+	d.now = at
+	say := func(lines ...string) []string {
+		for _, l := range lines {
+			out = append(out, at.String()+" "+name+" "+l)
+		}
+		return out
+	}
+	var line func(group.Effect) string
+	call := d.last + 1
+	switch e := ev.(type) {
+	case tickEvent:
+		return append(out, d.tick(id)...)
+	case describeEvent:
+		var described []coordinator.Description
+		for _, id := range dedupe(e.groups) {
+			out = append(out, d.tick(id)...)
+			described = append(described, d.at(id).Describe())
+		}
+		return say(descriptionLines(described)...)
+	case listEvent:
+		var listed []coordinator.Listing
+		for _, id := range slices.Sorted(maps.Keys(d.groups)) {
+			listed = append(listed, d.groups[id].List())
+		}
+		return say(listingLines(listed)...)
+	case disconnectEvent:
+		p := d.calls[e.call]
+		return append(out, d.step(p.group, group.Disconnect{Call: p.call})...)
+	case group.Join:
+		e.Call = call
+		if e.Request.MemberID == "" {
+			e.NewID = d.newID(e.Request)
+		}
+		ev, line = e, func(eff group.Effect) string { return joinLine(eff.Join) }
+	case group.Sync:
+		e.Call = call
+		ev, line = e, func(eff group.Effect) string { return syncLine(eff.Sync) }
+	case group.Heartbeat:
+		e.Call = call
+		ev, line = e, func(eff group.Effect) string { return eff.Code.String() }
+	case group.CheckCommit:
+		e.Call = call
+		ev, line = e, func(eff group.Effect) string { return eff.Code.String() }
+	case group.Leave:
+		e.Call = call
+		ev, line = e, func(eff group.Effect) string { return leaveLine(eff.Code, eff.Codes) }
+	}
+	d.last = call
+	d.names[call] = name
+	d.calls[name] = parked{call, id, line}
+	return append(out, d.step(id, ev.(group.Event))...)
+}
+
+// at returns the group of an id, a new one if there is none.
+func (d *machines) at(id string) *group.Group {
+	if g, ok := d.groups[id]; ok {
+		return g
+	}
+	return group.New(id, &d.cfg)
+}
+
+func (d *machines) step(id string, ev group.Event) []string {
+	g := d.at(id)
+	return d.answers(id, g, g.Step(epoch.Add(d.now), ev))
+}
+
+func (d *machines) tick(id string) []string {
+	g := d.at(id)
+	return d.answers(id, g, g.Tick(epoch.Add(d.now)))
+}
+
+func (d *machines) answers(id string, g *group.Group, effects []group.Effect) []string {
+	require.NoError(d.t, g.Check())
+	if g.Empty() {
+		delete(d.groups, id)
+	} else {
+		d.groups[id] = g
+	}
+	var out []string
+	for _, eff := range effects {
+		name, ok := d.names[eff.Call]
+		require.True(d.t, ok, "an answer to a call that does not wait: %+v", eff)
+		delete(d.names, eff.Call)
+		out = append(out, d.now.String()+" "+name+" "+d.calls[name].line(eff))
+	}
+	return out
+}
+
+// advance ticks the groups that have parked calls at each deadline until at.
+func (d *machines) advance(at time.Duration) []string {
+	var out []string
+	for {
+		next, id := at+1, ""
+		for name, g := range d.groups {
+			if g.Parked() == 0 || g.Next().IsZero() {
+				continue
+			}
+			due := g.Next().Sub(epoch)
+			if due < next || due == next && name < id {
+				next, id = due, name
+			}
+		}
+		if next > at {
+			return out
+		}
+		d.now = max(d.now, next)
+		out = append(out, d.tick(id)...)
+	}
+}
+
+func (d *machines) state() string {
+	if len(d.groups) == 0 {
+		return "no groups\n"
+	}
+	out := ""
+	for _, id := range slices.Sorted(maps.Keys(d.groups)) {
+		out += d.groups[id].Dump(epoch)
+	}
+	return out
+}

@@ -1,0 +1,121 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/coordinator/group"
+)
+
+// Join admits, renews or refuses a member; see [coordinator.Joiner].
+func (c *Coordinator) Join(ctx context.Context, r coordinator.JoinRequest) coordinator.JoinResult {
+	if code := group.CheckJoin(&c.cfg, r); code != coordinator.None {
+		return coordinator.JoinResult{Code: code, MemberID: r.MemberID}
+	}
+	id, join := r.MemberID, group.Join{Request: r}
+	if id == "" {
+		join.NewID = c.newID(r)
+	}
+	t := c.join(join)
+	if t.answered && t.effect.Join.Code == coordinator.CoordinatorNotAvailable {
+		c.sweep()
+		t = c.join(join)
+	}
+	// From here on nothing of the request is held but the id.
+	if eff, ok := c.wait(ctx, t); ok {
+		return eff.Join
+	}
+	return coordinator.JoinResult{Code: coordinator.NotCoordinator, MemberID: id}
+}
+
+// join is one try of a Join. Only a newcomer may create the group.
+func (c *Coordinator) join(join group.Join) ticket {
+	r := join.Request
+	var e *entry
+	if r.MemberID != "" {
+		if e = c.lookup(r.Group); e == nil {
+			return c.absent(r.Group, join)
+		}
+	} else if e = c.create(r.Group); e == nil {
+		refusal := coordinator.JoinResult{Code: coordinator.CoordinatorNotAvailable}
+		return ticket{answered: true, effect: group.Effect{Join: refusal}}
+	}
+	join.Room = c.totals.reserve(&c.cfg, join.Cost())
+	return c.step(e, join.Room, func(n group.Call) group.Event { join.Call = n; return join })
+}
+
+// Sync hands in assignments or waits for one; see [coordinator.Syncer].
+func (c *Coordinator) Sync(ctx context.Context, r coordinator.SyncRequest) coordinator.SyncResult {
+	t := c.sync(r)
+	if t.answered && t.effect.Sync.Code == coordinator.CoordinatorNotAvailable {
+		c.sweep()
+		t = c.sync(r)
+	}
+	if eff, ok := c.wait(ctx, t); ok {
+		return eff.Sync
+	}
+	return coordinator.SyncResult{Code: coordinator.NotCoordinator}
+}
+
+// sync is one try of a Sync.
+func (c *Coordinator) sync(r coordinator.SyncRequest) ticket {
+	sync := group.Sync{Request: r}
+	e := c.lookup(r.Group)
+	if e == nil {
+		return c.absent(r.Group, sync)
+	}
+	sync.Room = c.totals.reserve(&c.cfg, sync.Cost())
+	return c.step(e, sync.Room, func(n group.Call) group.Event { sync.Call = n; return sync })
+}
+
+// Heartbeat refreshes a session; see [coordinator.Heartbeater].
+func (c *Coordinator) Heartbeat(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
+	return c.ask(r.Group, func(n group.Call) group.Event { return group.Heartbeat{Call: n, Request: r} }).Code
+}
+
+// Leave removes members; see [coordinator.Leaver].
+func (c *Coordinator) Leave(_ context.Context, id string, identities []coordinator.Identity) (coordinator.Code, []coordinator.Code) {
+	eff := c.ask(id, func(n group.Call) group.Event { return group.Leave{Call: n, Identities: identities} })
+	return eff.Code, eff.Codes
+}
+
+// CheckCommit is the group check of a commit; see [coordinator.CommitChecker].
+func (c *Coordinator) CheckCommit(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
+	return c.ask(r.Group, func(n group.Call) group.Event { return group.CheckCommit{Call: n, Request: r} }).Code
+}
+
+// ask applies an event that is never parked.
+func (c *Coordinator) ask(id string, event func(group.Call) group.Event) group.Effect {
+	if e := c.lookup(id); e != nil {
+		return c.step(e, group.Usage{}, event).effect
+	}
+	return c.absent(id, event(0)).effect
+}
+
+// absent answers an event to a group that is not there, as an empty group does.
+func (c *Coordinator) absent(id string, event group.Event) ticket {
+	effects := group.New(id, &c.cfg).Step(c.clock.Now(), event)
+	return ticket{answered: true, effect: effects[0]}
+}
+
+// wait returns the answer to a call, or false when ctx ended before it came.
+func (c *Coordinator) wait(ctx context.Context, t ticket) (group.Effect, bool) {
+	if t.answered {
+		return t.effect, true
+	}
+	select {
+	case eff := <-t.answer:
+		return eff, true
+	case <-ctx.Done():
+	}
+	e := t.entry
+	e.mu.Lock()
+	if _, parked := e.waiting[t.call]; !parked { // answered in the same moment
+		e.mu.Unlock()
+		return <-t.answer, true
+	}
+	delete(e.waiting, t.call)
+	before := e.machine.Usage()
+	c.release(e, before, group.Usage{}, e.machine.Step(c.clock.Now(), group.Disconnect{Call: t.call}))
+	return group.Effect{}, false
+}

@@ -1,0 +1,152 @@
+package memory
+
+import (
+	"sync"
+	"time"
+
+	"github.com/iggykafka/gateway/coordinator/group"
+)
+
+// entry is a group in the map: the machine, its lock, and who waits.
+type entry struct {
+	id string
+
+	mu      sync.Mutex
+	gone    bool // deleted: look up again
+	machine *group.Group
+	last    group.Call
+	waiting map[group.Call]chan group.Effect
+	timer   func() bool // stops it; nil if none runs
+	wakeAt  time.Time
+}
+
+// lookup returns the entry of a group, locked, or nil.
+func (c *Coordinator) lookup(id string) *entry {
+	for {
+		c.mu.RLock()
+		e := c.groups[id]
+		c.mu.RUnlock()
+		if e == nil {
+			return nil
+		}
+		e.mu.Lock()
+		if !e.gone {
+			return e
+		}
+		e.mu.Unlock()
+	}
+}
+
+// create returns the entry of a group, locked. It makes one if there is none,
+// and returns nil if there must not be one more.
+func (c *Coordinator) create(id string) *entry {
+	for {
+		if e := c.lookup(id); e != nil {
+			return e
+		}
+		e := &entry{id: id, machine: group.New(id, &c.cfg), waiting: make(map[group.Call]chan group.Effect)}
+		e.mu.Lock() // before anybody can find it
+		c.mu.Lock()
+		_, taken := c.groups[id]
+		full := len(c.groups) >= c.cfg.MaxGroups
+		if !taken && !full {
+			c.groups[id] = e
+		}
+		c.mu.Unlock()
+		switch {
+		case taken:
+			e.mu.Unlock()
+		case full:
+			return nil
+		default:
+			return e
+		}
+	}
+}
+
+// release settles a locked entry after a step, and unlocks it: answers go to
+// whoever waits, an empty group goes, and the timer runs for the next deadline
+// if somebody waits for it.
+func (c *Coordinator) release(e *entry, before, reserved group.Usage, effects []group.Effect) {
+	defer e.mu.Unlock()
+	c.totals.settle(reserved, before, e.machine.Usage())
+	for _, eff := range effects {
+		if ch, ok := e.waiting[eff.Call]; ok {
+			delete(e.waiting, eff.Call)
+			ch <- eff // has room for one, and gets only one
+		}
+	}
+	if e.machine.Empty() {
+		e.gone = true
+		c.mu.Lock()
+		delete(c.groups, e.id)
+		c.mu.Unlock()
+	}
+	c.arm(e)
+}
+
+// arm sets the timer of a locked entry, if it does not stand right.
+func (c *Coordinator) arm(e *entry) {
+	var next time.Time
+	if e.machine.Parked() > 0 {
+		next = e.machine.Next()
+	}
+	if next.Equal(e.wakeAt) {
+		return
+	}
+	if e.timer != nil {
+		e.timer()
+		e.timer = nil
+	}
+	e.wakeAt = next
+	if !next.IsZero() {
+		e.timer = c.clock.AfterFunc(next.Sub(c.clock.Now()), func() { c.wake(e) })
+	}
+}
+
+// wake ticks a group for the sake of those who wait for it.
+func (c *Coordinator) wake(e *entry) {
+	e.mu.Lock()
+	if e.gone || e.machine.Parked() == 0 {
+		e.mu.Unlock()
+		return
+	}
+	e.wakeAt = time.Time{} // this timer is spent
+	c.tick(e)
+}
+
+// tick ticks a locked entry and unlocks it.
+func (c *Coordinator) tick(e *entry) {
+	before := e.machine.Usage()
+	c.release(e, before, group.Usage{}, e.machine.Tick(c.clock.Now()))
+}
+
+// ticket stands for a call: either its answer is there, or it is parked.
+type ticket struct {
+	answered bool
+	effect   group.Effect
+
+	entry  *entry
+	call   group.Call
+	answer <-chan group.Effect
+}
+
+// step applies an event, made with a new call number, to a locked entry and
+// unlocks it.
+func (c *Coordinator) step(e *entry, reserved group.Usage, event func(group.Call) group.Event) ticket {
+	e.last++
+	t := ticket{entry: e, call: e.last}
+	before := e.machine.Usage()
+	effects := e.machine.Step(c.clock.Now(), event(t.call))
+	for _, eff := range effects {
+		if eff.Call == t.call {
+			t.answered, t.effect = true, eff
+		}
+	}
+	if !t.answered {
+		ch := make(chan group.Effect, 1)
+		e.waiting[t.call], t.answer = ch, ch
+	}
+	c.release(e, before, reserved, effects)
+	return t
+}

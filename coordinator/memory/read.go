@@ -1,0 +1,133 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/coordinator/group"
+)
+
+// Describe shows groups; see [coordinator.Describer]. Each group is seen as it
+// is at one moment, but not all at the same one.
+func (c *Coordinator) Describe(ctx context.Context, ids []string, b coordinator.Bill) ([]coordinator.Description, error) {
+	ids = distinct(ids)
+	var sum int64
+	prices := make([]int64, len(ids))
+	for i, id := range ids {
+		prices[i] = b.Price(c.lengths(id))
+		if sum += prices[i]; sum > b.Limit {
+			return nil, coordinator.ErrTooLarge
+		}
+	}
+	if b.Reserve != nil {
+		if err := b.Reserve(ctx, sum); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]coordinator.Description, len(ids))
+	for i, id := range ids {
+		d, ok := c.describe(id, func(l coordinator.Lengths) bool { // it may have grown since
+			sum += b.Price(l) - prices[i]
+			return sum <= b.Limit
+		})
+		if !ok {
+			return nil, coordinator.ErrTooLarge
+		}
+		out[i] = d
+	}
+	return out, nil
+}
+
+// lengths ticks a group and returns what it is priced by.
+func (c *Coordinator) lengths(id string) coordinator.Lengths {
+	if e := c.lookup(id); e != nil {
+		before := e.machine.Usage()
+		effects := e.machine.Tick(c.clock.Now())
+		lengths := e.machine.Lengths()
+		c.release(e, before, group.Usage{}, effects)
+		return lengths
+	}
+	return group.New(id, &c.cfg).Lengths()
+}
+
+// describe copies a group that fits, without a tick.
+func (c *Coordinator) describe(id string, fits func(coordinator.Lengths) bool) (coordinator.Description, bool) {
+	machine := group.New(id, &c.cfg)
+	if e := c.lookup(id); e != nil {
+		defer e.mu.Unlock()
+		machine = e.machine
+	}
+	if !fits(machine.Lengths()) {
+		return coordinator.Description{}, false
+	}
+	return machine.Describe(), true
+}
+
+// List shows every group that passes the filter; see [coordinator.Lister].
+func (c *Coordinator) List(_ context.Context, f coordinator.Filter) []coordinator.Listing {
+	if !accepts(f.Types, coordinator.TypeClassic) {
+		return nil
+	}
+	entries := c.entries()
+	out := make([]coordinator.Listing, 0, len(entries))
+	for _, e := range entries {
+		e.mu.Lock()
+		listing, gone := e.machine.List(), e.gone
+		e.mu.Unlock()
+		if !gone && accepts(f.States, string(listing.State)) {
+			out = append(out, listing)
+		}
+	}
+	slices.SortFunc(out, func(a, b coordinator.Listing) int { return cmp.Compare(a.Group, b.Group) })
+	return out
+}
+
+// entries returns all entries, in no order.
+func (c *Coordinator) entries() []*entry {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := make([]*entry, 0, len(c.groups))
+	for _, e := range c.groups {
+		out = append(out, e)
+	}
+	return out
+}
+
+// sweep ticks all groups, to find room. Requests that need room at the same time
+// share one sweep.
+func (c *Coordinator) sweep() {
+	_, _, _ = c.sweeps.Do("", func() (any, error) {
+		for _, e := range c.entries() {
+			e.mu.Lock()
+			if e.gone {
+				e.mu.Unlock()
+				continue
+			}
+			c.tick(e)
+		}
+		return nil, nil
+	})
+}
+
+// accepts reports that a filter lets a value pass.
+func accepts(filter []string, value string) bool {
+	return len(filter) == 0 || slices.ContainsFunc(filter, func(s string) bool {
+		return strings.EqualFold(strings.TrimSpace(s), value)
+	})
+}
+
+// distinct returns the ids in the order of their first appearance.
+func distinct(ids []string) []string {
+	seen := make(map[string]struct{}, len(ids))
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if _, ok := seen[id]; !ok {
+			seen[id] = struct{}{}
+			out = append(out, id)
+		}
+	}
+	return out
+}
