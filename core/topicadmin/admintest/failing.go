@@ -1,0 +1,51 @@
+package admintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
+)
+
+// Failing puts a request to a handler whose store fails in every method, at
+// every version and for every kind of failure. The answer must decode in the
+// layout of its version, and codes, which returns the error codes of a
+// response, must give at least one, and only the one that the failure has.
+func Failing(t *testing.T, s *Topics, h handler.Handler, request func(version int16) kmsg.Request, codes func(kmsg.Response) []int16) {
+	t.Helper()
+	call := handler.Call{MaxFrame: 1 << 20}
+	for _, c := range []struct {
+		err  error
+		code int16
+	}{
+		{backend.ErrUnavailable, 41},
+		{backend.ErrOutcomeUnknown, 7},
+		{context.DeadlineExceeded, 7},
+		{backend.ErrStorage, 56},
+		{errors.New("nobody foresaw this"), -1},
+	} {
+		err := fmt.Errorf("topic t: %w", c.err)
+		s.Before = func(string) error { return err }
+		for v := h.Spec().Min; v <= h.Spec().Max; v++ {
+			req := request(v)
+			req.SetVersion(v)
+			resp, err := h.Handle(context.Background(), call, req)
+			require.NoErrorf(t, err, "v%d", v)
+			back, err := handlertest.RoundTrip(resp, v)
+			require.NoErrorf(t, err, "v%d: %v", v, c.err)
+			got := codes(back)
+			require.NotEmptyf(t, got, "v%d", v)
+			for _, code := range got {
+				require.Equalf(t, c.code, code, "v%d: %v", v, c.err)
+			}
+		}
+	}
+	s.Before = nil
+}

@@ -1,0 +1,174 @@
+package topicadmin
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/topicconfig"
+	"github.com/iggykafka/gateway/core/topicname"
+)
+
+// Resource is what AlterConfigs (33) and IncrementalAlterConfigs (44) want to
+// change.
+type Resource struct {
+	Type    kmsg.ConfigResourceType
+	Name    string
+	Configs []Config
+}
+
+// Config is one key of a Resource. AlterConfigs only sets.
+type Config struct {
+	Name  string
+	Op    kmsg.IncrementalAlterConfigOp
+	Value *string
+}
+
+// Alterer changes the configs of topics.
+type Alterer struct {
+	Topics  backend.Topics
+	Catalog *topicconfig.Catalog
+	// Node is the id of the only broker.
+	Node int32
+	// Replace makes keys that are not named return to their default (33);
+	// otherwise they stay (44).
+	Replace bool
+}
+
+type identity struct {
+	kind kmsg.ConfigResourceType
+	name string
+}
+
+// Alter changes the resources one after another and returns a fault for each.
+// A fault leaves its whole resource unchanged, and the others go on. With
+// validateOnly nothing is written.
+func (a Alterer) Alter(ctx context.Context, resources []Resource, validateOnly bool) []Fault {
+	repeated := Repeated(func(yield func(identity) bool) {
+		for _, r := range resources {
+			if !yield(identity{r.Type, r.Name}) {
+				return
+			}
+		}
+	})
+	faults := make([]Fault, len(resources))
+	for i, r := range resources {
+		if repeated[identity{r.Type, r.Name}] {
+			faults[i] = Refuse(kerr.InvalidRequest, "Each resource must appear at most once.")
+			continue
+		}
+		faults[i] = a.alter(ctx, r, validateOnly)
+	}
+	return faults
+}
+
+func (a Alterer) alter(ctx context.Context, r Resource, validateOnly bool) Fault {
+	if f := checkKeys(r.Configs); !f.OK() {
+		return f
+	}
+	switch r.Type {
+	case kmsg.ConfigResourceTypeTopic:
+		return a.alterTopic(ctx, r, validateOnly)
+	case kmsg.ConfigResourceTypeBroker:
+		return a.refuseBroker(r)
+	}
+	return Refuse(kerr.InvalidRequest, "Unknown resource type %d", int8(r.Type))
+}
+
+// checkKeys checks what needs no look at the topic.
+func checkKeys(configs []Config) Fault {
+	repeated := Repeated(func(yield func(string) bool) {
+		for _, c := range configs {
+			if !yield(c.Name) {
+				return
+			}
+		}
+	})
+	if len(repeated) > 0 {
+		return Refuse(kerr.InvalidRequest, "Error due to duplicate config keys")
+	}
+	var nulls []string
+	for _, c := range configs {
+		if c.Value == nil && c.Op != kmsg.IncrementalAlterConfigOpDelete {
+			nulls = append(nulls, c.Name)
+		}
+	}
+	if len(nulls) > 0 {
+		return Refuse(kerr.InvalidRequest, "Null value not supported for : %s", strings.Join(nulls, ", "))
+	}
+	for _, c := range configs {
+		if c.Op < kmsg.IncrementalAlterConfigOpSet || c.Op > kmsg.IncrementalAlterConfigOpSubtract {
+			return Refuse(kerr.InvalidRequest, "Unknown operation %d for config %s", int8(c.Op), c.Name)
+		}
+	}
+	return Fault{}
+}
+
+// refuseBroker: no config of the gateway can be changed while it runs.
+func (a Alterer) refuseBroker(r Resource) Fault {
+	if r.Name != "" {
+		id, err := strconv.ParseInt(r.Name, 10, 32)
+		switch {
+		case err != nil:
+			return Refuse(kerr.InvalidRequest, "Node id must be an integer, but it is: %s", r.Name)
+		case int32(id) != a.Node:
+			return Refuse(kerr.InvalidRequest, "Unexpected broker id, expected %d, but received %s", a.Node, r.Name)
+		}
+	}
+	names := make([]string, len(r.Configs))
+	for i, c := range r.Configs {
+		names[i] = c.Name
+	}
+	return Refuse(kerr.InvalidRequest, "Cannot update these configs dynamically: [%s]", strings.Join(names, ", "))
+}
+
+func (a Alterer) alterTopic(ctx context.Context, r Resource, validateOnly bool) Fault {
+	if r.Name == "" {
+		return Refuse(kerr.InvalidRequest, "Default topic resources are not allowed.")
+	}
+	if err := topicname.Check(r.Name); err != nil {
+		return Refuse(kerr.InvalidTopicException, "%v", err)
+	}
+	changes := make([]topicconfig.Change, len(r.Configs))
+	for i, c := range r.Configs {
+		changes[i] = topicconfig.Change{Name: c.Name, Op: c.Op}
+		if c.Value != nil {
+			changes[i].Value = *c.Value
+		}
+	}
+	change := func(present map[string]string) (map[string]string, error) {
+		if a.Replace {
+			present = nil
+		}
+		return a.Catalog.Apply(present, changes)
+	}
+
+	topic, err := a.Topics.Topic(ctx, r.Name)
+	switch {
+	case err != nil && !errors.Is(err, backend.ErrUnknownTopic):
+		return Failed(err)
+	case err != nil:
+		// As in Kafka a faulty value is found before the missing topic.
+		if _, refused := change(nil); refused != nil {
+			err = refused
+		}
+	case validateOnly:
+		_, err = change(topic.Overrides)
+	default:
+		err = a.Topics.AlterTopic(ctx, topic.ID, change)
+	}
+
+	var refused topicconfig.Error
+	switch {
+	case errors.As(err, &refused):
+		return Refuse(kerr.InvalidConfig, "%v", refused)
+	case errors.Is(err, backend.ErrUnknownTopic):
+		return Refuse(kerr.UnknownTopicOrPartition, "The topic '%s' does not exist.", r.Name)
+	}
+	return Failed(err)
+}

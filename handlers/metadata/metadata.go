@@ -1,0 +1,134 @@
+// Package metadata answers Metadata (key 3), versions 0 to 13: the broker, and
+// the topics a client asks for with their partitions.
+//
+// A null list of topics asks for all (at version 0 an empty one does); an empty
+// one asks for the broker alone. A topic that is named twice is answered once,
+// in the order of the first mention. Version 4 adds the flag that allows to
+// create missing topics (KIP-361), version 8 authorized operations (KIP-430),
+// version 10 topic ids in answers (KIP-516), version 12 requests by id, and
+// version 13 a top-level code (KIP-1102), which is always 0 here.
+//
+// # Creation
+//
+// A missing topic is created when the configuration and the client allow it
+// (clients before version 4 always do), before the answer, which shows it. Two
+// clients that name a new topic at once both get it. Topics are never created
+// when all are asked for, nor by id.
+//
+// # Size
+//
+// The answer is priced before it is built. Above the frame limit the connection
+// closes: a part of the list would make the other topics look deleted.
+package metadata
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/cluster"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/settings"
+)
+
+// New returns the handler.
+func New(topics backend.Topics, c *cluster.Cluster, cfg settings.Topics) handler.Handler {
+	return handler.New(0, 13, shape, handler.CloseConnection, server{topics, c, cfg}.metadata)
+}
+
+type server struct {
+	topics  backend.Topics
+	cluster *cluster.Cluster
+	cfg     settings.Topics
+}
+
+// entry is one topic of the answer before it is built.
+type entry struct {
+	name       *string
+	id         [16]byte
+	code       int16
+	partitions int32
+}
+
+func (s server) metadata(ctx context.Context, call handler.Call, req *kmsg.MetadataRequest) (*kmsg.MetadataResponse, error) {
+	p := plan{version: req.Version}
+	p.host, p.port = s.cluster.Node.Address()
+	if id, err := s.cluster.ID(ctx); err == nil {
+		p.clusterID = &id // nullable, so a client can do without
+	}
+
+	var err error
+	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
+		// There is no code for "I do not know", and no topics reads as "none
+		// exist": the connection closes when the backend fails.
+		p.topics, err = s.all(ctx)
+	} else {
+		p.topics = s.named(ctx, req)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing all topics: %w", err)
+	}
+
+	price := p.price()
+	if price > int64(call.MaxFrame) {
+		return nil, fmt.Errorf("metadata of %d topics takes %d bytes, more than max_frame_size %d", len(p.topics), price, call.MaxFrame)
+	}
+	if err := call.Reserve(ctx, price+p.memory()); err != nil {
+		return nil, err
+	}
+	return s.build(req, p), nil
+}
+
+// all returns every topic, sorted by name.
+func (s server) all(ctx context.Context) ([]entry, error) {
+	topics, err := s.topics.AllTopics(ctx)
+	entries := make([]entry, len(topics))
+	for i := range topics {
+		t := &topics[i]
+		entries[i] = entry{name: &t.Name, id: t.ID, partitions: t.Partitions}
+	}
+	return entries, err
+}
+
+// build turns a plan into the response. All partitions of one number look the
+// same, so the topics of the response share one list of them.
+func (s server) build(req *kmsg.MetadataRequest, p plan) *kmsg.MetadataResponse {
+	node := s.cluster.Node
+	resp := kmsg.NewPtrMetadataResponse()
+	broker := kmsg.NewMetadataResponseBroker()
+	broker.NodeID, broker.Host, broker.Port = node.ID, p.host, p.port
+	resp.Brokers = []kmsg.MetadataResponseBroker{broker}
+	resp.ClusterID, resp.ControllerID = p.clusterID, node.ID
+	resp.AuthorizedOperations = cluster.Operations(req.IncludeClusterAuthorizedOperations, cluster.ClusterOperations)
+
+	partitions := partitionsOf(node.ID, p.maxPartitions())
+	operations := cluster.Operations(req.IncludeTopicAuthorizedOperations, cluster.TopicOperations)
+	resp.Topics = make([]kmsg.MetadataResponseTopic, len(p.topics))
+	for i := range p.topics {
+		e, t := &p.topics[i], &resp.Topics[i]
+		t.Default()
+		t.ErrorCode, t.Topic, t.TopicID = e.code, e.name, e.id
+		t.Partitions = partitions[:e.partitions:e.partitions]
+		if e.name != nil && e.code != kerr.InvalidRequest.Code {
+			t.AuthorizedOperations = operations
+		}
+	}
+	return resp
+}
+
+// partitionsOf returns partitions 0 to n−1: led by the node, in epoch 0, with
+// the node as only replica.
+func partitionsOf(node int32, n int32) []kmsg.MetadataResponseTopicPartition {
+	replicas := []int32{node}
+	partitions := make([]kmsg.MetadataResponseTopicPartition, n)
+	for i := range partitions {
+		p := &partitions[i]
+		p.Default()
+		p.Partition, p.Leader, p.LeaderEpoch = int32(i), node, 0
+		p.Replicas, p.ISR = replicas, replicas
+	}
+	return partitions
+}
