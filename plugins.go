@@ -23,17 +23,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/fx"
 
+	"github.com/iggykafka/gateway/coordinator/memory"
 	"github.com/iggykafka/gateway/core/backend/embedded"
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/handlers/apiversions"
+	"github.com/iggykafka/gateway/handlers/describecluster"
 	"github.com/iggykafka/gateway/handlers/describegroups"
 	"github.com/iggykafka/gateway/handlers/findcoordinator"
 	"github.com/iggykafka/gateway/handlers/heartbeat"
 	"github.com/iggykafka/gateway/handlers/joingroup"
 	"github.com/iggykafka/gateway/handlers/leavegroup"
 	"github.com/iggykafka/gateway/handlers/listgroups"
+	"github.com/iggykafka/gateway/handlers/metadata"
 	"github.com/iggykafka/gateway/handlers/offsetcommit"
 	"github.com/iggykafka/gateway/handlers/offsetfetch"
+	"github.com/iggykafka/gateway/handlers/produce"
 	"github.com/iggykafka/gateway/handlers/syncgroup"
 )
 
@@ -51,6 +56,8 @@ func Core() fx.Option {
 // Handlers answers the API keys, one line each.
 func Handlers(opts ...Option) fx.Option {
 	return choose(opts,
+		api{0, produce.Module},
+		api{3, metadata.Module},
 		api{8, offsetcommit.Module},
 		api{9, offsetfetch.Module},
 		api{10, findcoordinator.Module},
@@ -60,12 +67,14 @@ func Handlers(opts ...Option) fx.Option {
 		api{14, syncgroup.Module},
 		api{15, describegroups.Module},
 		api{16, listgroups.Module},
+		api{18, apiversions.Module},
+		api{60, describecluster.Module},
 	)
 }
 
 // Coordinator keeps the consumer groups. Another one is a module that provides
 // a coordinator.Coordinator; exactly one may be in the list.
-func Coordinator() fx.Option { return fx.Options() }
+func Coordinator() fx.Option { return memory.Module }
 
 // Backend keeps topics, records and committed offsets: in files, or in memory
 // when storage.backend says so. Another one is a module that provides a

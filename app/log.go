@@ -32,8 +32,9 @@ func newLogger(c Log, w io.Writer) (*zap.Logger, error) {
 	return log, nil
 }
 
-// fxEvents returns a logger for what fx does: who is interested enough in the
-// wiring sets log.level to debug.
+// fxEvents returns a logger for what fx does. At debug it tells which
+// constructors ran and which hooks started and stopped what, with the time each
+// took; who provides what can be read in the code.
 func fxEvents(log *zap.Logger) fxevent.Logger {
 	if !log.Core().Enabled(zapcore.DebugLevel) {
 		return fxevent.NopLogger
@@ -41,5 +42,14 @@ func fxEvents(log *zap.Logger) fxevent.Logger {
 	events := &fxevent.ZapLogger{Logger: log.Named("fx").WithOptions(zap.AddStacktrace(zapcore.FatalLevel))}
 	events.UseLogLevel(zapcore.DebugLevel)
 	events.UseErrorLevel(zapcore.DebugLevel) // the caller reports errors, in one line
-	return events
+	return fxFilter{events}
+}
+
+type fxFilter struct{ fxevent.Logger }
+
+func (f fxFilter) LogEvent(event fxevent.Event) {
+	switch event.(type) {
+	case *fxevent.Run, *fxevent.OnStartExecuted, *fxevent.OnStopExecuted, *fxevent.RolledBack, *fxevent.Started, *fxevent.Stopped:
+		f.Logger.LogEvent(event)
+	}
 }

@@ -16,8 +16,8 @@ Usage:
                                   at once
   kafka-gateway apis              print the API keys that are served, their versions and
                                   what a request gets that cannot be read
-  kafka-gateway config            print every key, its value, and where the value came from
-  kafka-gateway config --example  print a configuration file with every key and its default
+  kafka-gateway config            print every key, its value and where that came from
+  kafka-gateway config --example  print a configuration file with all keys and defaults
   kafka-gateway version           print how this program was built
   kafka-gateway help              print this, as --help does
 

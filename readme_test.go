@@ -1,0 +1,97 @@
+package gateway_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The pages of the repository are promises. What can be checked of them is.
+
+var (
+	linkTarget  = regexp.MustCompile(`\]\(([^)#]+)\)`)
+	codeBlock   = regexp.MustCompile("(?s)```go\n(.*?)```")
+	makeCommand = regexp.MustCompile("(?m)(?:`|^    )make ([a-z]+)")
+	commandLine = regexp.MustCompile("`kafka-gateway (-*[a-z]+)`")
+)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, page := range files(t, ".md") {
+		for _, link := range linkTarget.FindAllStringSubmatch(read(t, page), -1) {
+			if target := link[1]; !strings.Contains(target, "://") {
+				_, err := os.Stat(path.Join(path.Dir(page), target))
+				require.NoErrorf(t, err, "%s links to %s", page, target)
+			}
+		}
+	}
+}
+
+// Every block of Go code in the README is code of a program that the tests
+// compile and run.
+func TestReadmeCodeIsRealCode(t *testing.T) {
+	var programs strings.Builder
+	for _, file := range goFiles(t) {
+		if within(file, "examples") || within(file, "app/kafka-gateway") {
+			programs.WriteString(read(t, file))
+		}
+	}
+	blocks := codeBlock.FindAllStringSubmatch(read(t, "README.md"), -1)
+	require.NotEmpty(t, blocks)
+	for _, block := range blocks {
+		require.Contains(t, programs.String(), block[1])
+	}
+}
+
+func TestPagesNameRealCommands(t *testing.T) {
+	makefile := read(t, "Makefile")
+	program := read(t, "app/text.go")
+	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, found := range makeCommand.FindAllStringSubmatch(read(t, page), -1) {
+			require.Containsf(t, makefile, "\n"+found[1]+":", "%s says %q", page, found[0])
+		}
+		for _, found := range commandLine.FindAllStringSubmatch(read(t, page), -1) {
+			require.Containsf(t, program, found[1], "%s says %q", page, found[0])
+		}
+	}
+}
+
+// The examples are short, or they are no examples. What counts is the code of
+// each: not its imports, comments and tests.
+func TestExamplesAreShort(t *testing.T) {
+	modules, err := filepath.Glob("examples/*/go.mod")
+	require.NoError(t, err)
+	require.Len(t, modules, 4)
+	for _, module := range modules {
+		sources, err := filepath.Glob(filepath.Join(filepath.Dir(module), "*.go"))
+		require.NoError(t, err)
+		lines := 0
+		for _, source := range sources {
+			if len(sources) > 1 && filepath.Base(source) == "main_test.go" {
+				continue
+			}
+			_, code, found := strings.Cut(read(t, source), "\n)\n")
+			if !found {
+				continue // no imports: a page of documentation
+			}
+			for line := range strings.Lines(code) {
+				if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+					lines++
+				}
+			}
+		}
+		require.NotZero(t, lines, module)
+		require.Less(t, lines, 40, module)
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}
