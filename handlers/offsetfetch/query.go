@@ -213,7 +213,9 @@ func (q *query) name(ctx context.Context, id uuid.UUID) (string, error) {
 		return name, nil
 	}
 	topic, err := q.store.TopicByID(ctx, id)
-	if err != nil && !errors.Is(err, backend.ErrUnknownTopic) {
+	if errors.Is(err, backend.ErrUnknownTopic) {
+		topic.Name = ""
+	} else if err != nil {
 		return "", err
 	}
 	if q.names == nil {
