@@ -1,0 +1,49 @@
+package describecluster
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/core/cluster"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
+	"github.com/iggykafka/gateway/core/topicadmin/admintest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB) (handler.Handler, *admintest.Topics) {
+	s := admintest.New(t)
+	return New(cluster.New(s, admintest.Node())), s
+}
+
+func TestConform(t *testing.T) {
+	h, _ := open(t)
+	handlertest.Conform(t, h)
+}
+
+func TestReadme(t *testing.T) {
+	h, _ := open(t)
+	handlertest.Readme(t, h, "README.md")
+}
+
+func Fuzz(f *testing.F) {
+	h, _ := open(f)
+	handlertest.Fuzz(f, h)
+}
+
+func TestScenarios(t *testing.T) {
+	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
+		h, s := open(t)
+		return handlertest.Env{Handler: h, Commands: s.Commands()}
+	})
+}
+
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	h, s := open(t)
+	admintest.Failing(t, s, h, func(int16) kmsg.Request { return kmsg.NewPtrDescribeClusterRequest() },
+		func(r kmsg.Response) []int16 { return []int16{r.(*kmsg.DescribeClusterResponse).ErrorCode} })
+}

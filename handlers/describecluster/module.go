@@ -1,0 +1,15 @@
+package describecluster
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/cluster"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/settings"
+)
+
+// Module serves DescribeCluster.
+var Module = fx.Module("describecluster", fx.Provide(func(b backend.Backend, node *settings.Node) handler.Out {
+	return handler.Out{Handler: New(cluster.New(b, node))}
+}))
