@@ -161,6 +161,9 @@ func (f *faults) check(e entry) {
 	if !s.BadRequest.Chosen() {
 		bad("no policy for bad requests: choose handler.CloseConnection or handler.InvalidRequest")
 	}
+	if s.Origin == handler.NilFunction {
+		bad("there is no function to answer with")
+	}
 	req := e.NewRequest()
 	if req == nil {
 		bad("NewRequest returns nil")

@@ -83,11 +83,15 @@ func (h typed[T, R, P]) Handle(ctx context.Context, call Call, req kmsg.Request)
 	return resp, nil
 }
 
+// NilFunction is the Origin of a handler that was made without a function. The
+// table refuses it.
+const NilFunction = "nil function"
+
 // nameOf returns the name of a function as stack traces write it.
 func nameOf(fn any) string {
 	v := reflect.ValueOf(fn)
 	if v.IsNil() {
-		return "nil function"
+		return NilFunction
 	}
 	return runtime.FuncForPC(v.Pointer()).Name()
 }
