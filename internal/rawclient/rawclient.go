@@ -65,7 +65,13 @@ func (c *Conn) Receive(req kmsg.Request) (kmsg.Response, error) {
 	}
 	resp := req.ResponseKind()
 	resp.SetVersion(req.GetVersion())
-	return resp, resp.ReadFrom(frame[header:])
+	err = resp.ReadFrom(frame[header:])
+	if err != nil && req.Key() == kmsg.ApiVersions.Int16() {
+		// KIP-511: a version that the server does not know is answered as v0.
+		resp.SetVersion(0)
+		err = resp.ReadFrom(frame[header:])
+	}
+	return resp, err
 }
 
 // ReadFrame reads one frame without its length. It is valid until the next call

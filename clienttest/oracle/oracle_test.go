@@ -1,0 +1,130 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// step is one exchange of a stream.
+type step struct {
+	name string
+	// min and max are the versions to send, one after another.
+	min, max int16
+	// build makes the request for one side; its version is set by the runner.
+	build func(s *side, version int16) kmsg.Request
+	// capture looks at the answer before it is compared: it may learn values
+	// and sort or drop what only one side has.
+	capture func(s *side, resp kmsg.Response)
+}
+
+// allowance is a difference that is known and wanted.
+type allowance struct {
+	step, field    string // regular expressions over the whole step name ("Produce/null records v9") and path
+	kafka, gateway string // regular expressions over the values; "absent" where the field is not there
+	why            string
+}
+
+// TestAgainstKafka runs every stream against both servers.
+func TestAgainstKafka(t *testing.T) {
+	kafka, gateway := newSide("Kafka", kafkaAddr(t)), newSide("gateway", gatewayAddr(t))
+	defer kafka.hangUp()
+	defer gateway.hangUp()
+	awaitCoordinator(t, kafka)
+
+	used := make([]bool, len(allowed))
+	for _, s := range streams {
+		t.Run(s.name, func(t *testing.T) {
+			for _, st := range s.steps() {
+				for v := st.min; v <= st.max; v++ {
+					name := fmt.Sprintf("%s/%s v%d", s.name, st.name, v)
+					compare(t, name, exchange(t, kafka, st, v), exchange(t, gateway, st, v), used)
+				}
+			}
+		})
+	}
+	for i, a := range allowed {
+		if !used[i] {
+			t.Errorf("the difference %q (%s) no longer occurs: take it off the list", a.step, a.why)
+		}
+	}
+}
+
+func exchange(t *testing.T, s *side, st step, version int16) map[string]string {
+	t.Helper()
+	req := st.build(s, version)
+	req.SetVersion(version)
+	return s.ask(t, req, st.capture)
+}
+
+// compare reports every field in which the answers differ and may not.
+func compare(t *testing.T, name string, kafka, gateway map[string]string, used []bool) {
+	t.Helper()
+	paths := map[string]bool{}
+	for p := range kafka {
+		paths[p] = true
+	}
+	for p := range gateway {
+		paths[p] = true
+	}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		k, g := value(kafka, path), value(gateway, path)
+		if k == g || permitted(name, path, k, g, used) {
+			continue
+		}
+		t.Errorf("%s: %s\n   Kafka: %s\n gateway: %s", name, path, k, g)
+	}
+}
+
+func value(fields map[string]string, path string) string {
+	if v, ok := fields[path]; ok {
+		return v
+	}
+	return "absent"
+}
+
+func permitted(name, path, kafka, gateway string, used []bool) bool {
+	for i, a := range allowed {
+		if whole(a.step, name) && whole(a.field, path) && whole(a.kafka, kafka) && whole(a.gateway, gateway) {
+			used[i] = true
+			return true
+		}
+	}
+	return false
+}
+
+func whole(pattern, text string) bool {
+	return regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(text)
+}
+
+// stream is a named list of steps that build on each other.
+type stream struct {
+	name  string
+	steps func() []step
+}
+
+// awaitCoordinator waits until a fresh broker has its internal topics, which
+// the gateway does without.
+func awaitCoordinator(t *testing.T, s *side) {
+	req := kmsg.NewPtrOffsetCommitRequest()
+	req.Version, req.Group, req.Generation = 2, "warm-up", -1
+	req.Topics = []kmsg.OffsetCommitRequestTopic{{Topic: "warm-up", Partitions: []kmsg.OffsetCommitRequestTopicPartition{{}}}}
+	create := kmsg.NewPtrCreateTopicsRequest()
+	create.Version, create.TimeoutMillis = 4, 5000
+	create.Topics = []kmsg.CreateTopicsRequestTopic{{Topic: "warm-up", NumPartitions: 1, ReplicationFactor: 1}}
+	s.ask(t, create, nil)
+	find := kmsg.NewPtrFindCoordinatorRequest()
+	find.CoordinatorKey = "warm-up"
+	require.Eventually(t, func() bool {
+		s.ask(t, find, nil)
+		return s.ask(t, req, nil)["Topics[0].Partitions[0].ErrorCode"] == "0"
+	}, wait, pause, "the broker's coordinator does not come up")
+	drop := kmsg.NewPtrDeleteTopicsRequest()
+	drop.Version, drop.TopicNames, drop.TimeoutMillis = 3, []string{"warm-up"}, 5000
+	s.ask(t, drop, nil)
+}
