@@ -1,0 +1,112 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/topicconfig"
+)
+
+// retain drops what the topics' retention lets go, and forgets idle producers.
+func (s *Store) retain() {
+	s.mu.RLock()
+	topics := make([]*topic, 0, len(s.byID))
+	for _, t := range s.byID {
+		topics = append(topics, t)
+	}
+	s.mu.RUnlock()
+	now := s.ms()
+	for _, t := range topics {
+		cfg := t.info.Load().Config
+		for _, p := range *t.partitions.Load() {
+			if err := p.retain(cfg, now); err != nil {
+				s.log.Warn("retention failed; it is tried again", zap.String("topic", t.name),
+					zap.Int32("partition", p.index), zap.Error(err))
+			}
+		}
+	}
+}
+
+// retain drops whole segments from the front of the log, the present one
+// included when all of it has had its time.
+func (p *partition) retain(cfg topicconfig.Config, now int64) error {
+	p.w.Lock()
+	defer p.w.Unlock()
+	if p.producers != nil && len(p.producers.byID) > 0 {
+		p.producers.expire(now, p.store.opts.ProducerExpiration.Milliseconds())
+		if len(p.producers.forgotten) > 0 {
+			p.store.keeper.note(p, 0)
+		}
+	}
+	p.mu.Lock()
+	n := p.expired(cfg, now)
+	if n == 0 {
+		p.mu.Unlock()
+		return nil
+	}
+	old := p.segments[:n]
+	p.segments = p.segments[n:]
+	p.start = p.next
+	if len(p.segments) > 0 {
+		p.start = p.segments[0].base
+	}
+	p.durable = max(p.durable, p.start)
+	p.torn = p.torn && len(p.segments) > 0
+	start := p.start
+	p.mu.Unlock()
+	return p.dropSegments(old, start)
+}
+
+// expired is how many segments may go; mu is held.
+func (p *partition) expired(cfg topicconfig.Config, now int64) int {
+	if !cfg.Delete || p.usable() != nil {
+		return 0
+	}
+	var total int64
+	for _, g := range p.segments {
+		total += g.size
+	}
+	for i, g := range p.segments {
+		stamp := g.maxTime
+		if stamp < 0 {
+			stamp = g.created // no record has a time
+		}
+		old := cfg.RetentionMs >= 0 && now-stamp > cfg.RetentionMs
+		large := cfg.RetentionBytes >= 0 && total-g.size >= cfg.RetentionBytes
+		if !old && !large || g.size == 0 || g.visible < g.size {
+			return i
+		}
+		total -= g.size
+	}
+	return len(p.segments)
+}
+
+// dropSegments removes segments before the new log start, which are no longer
+// part of the log: first from the metadata, so that a crash leaves files too
+// many, never too few; w is held.
+func (p *partition) dropSegments(old []*segment, start int64) error {
+	s, id := p.store, p.topic.id
+	for _, g := range old {
+		s.files.drop(&g.slot)
+	}
+	b := s.meta.db.NewBatch()
+	saved, err := p.saveHeld(b, false)
+	for _, kind := range []byte{keySegment, keyIndex} {
+		err = errors.Join(err, b.DeleteRange(
+			numberKey(kind, id, p.index, old[0].base), numberKey(kind, id, p.index, start), nil))
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", backend.ErrStorage, err)
+	}
+	if err := s.meta.commit(b, durable); err != nil {
+		return err
+	}
+	saved()
+	for _, g := range old {
+		err = errors.Join(err, s.fs.Remove(g.name))
+	}
+	return err
+}

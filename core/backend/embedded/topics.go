@@ -1,0 +1,291 @@
+package embedded
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/backend"
+)
+
+// topic is a topic and its partitions. Both pointers are replaced as a whole.
+type topic struct {
+	name       string
+	id         uuid.UUID
+	dir        string // of its segments
+	made       atomic.Bool
+	info       atomic.Pointer[backend.Topic]
+	partitions atomic.Pointer[[]*partition]
+}
+
+func (s *Store) newTopic(id uuid.UUID, v topicValue) *topic {
+	t := &topic{name: v.Name, id: id, dir: s.fs.PathJoin(s.dir, topicsDir, id.String())}
+	t.partitions.Store(&[]*partition{})
+	s.grow(t, v.Partitions)
+	s.describe(t, v)
+	return t
+}
+
+// describe publishes what callers see of the topic.
+func (s *Store) describe(t *topic, v topicValue) {
+	t.info.Store(&backend.Topic{
+		Name: t.name, ID: t.id, Partitions: v.Partitions,
+		Overrides: v.Overrides, Config: s.configs.Resolve(v.Overrides),
+	})
+}
+
+// grow adds empty partitions.
+func (s *Store) grow(t *topic, total int32) {
+	ps := slices.Clone(*t.partitions.Load())
+	more := make([]partition, int(total)-len(ps))
+	for i := range more {
+		more[i] = partition{store: s, topic: t, index: int32(len(ps))}
+		ps = append(ps, &more[i])
+	}
+	t.partitions.Store(&ps)
+}
+
+func (s *Store) storeTopic(t *topic, v topicValue) error {
+	b, err := v.encode()
+	if err != nil {
+		return fmt.Errorf("topic %s: %w", v.Name, err)
+	}
+	return s.meta.set(topicKey(keyTopic, t.id), b, durable)
+}
+
+// Topic implements backend.Topics.
+func (s *Store) Topic(_ context.Context, name string) (backend.Topic, error) {
+	if err := s.enter(); err != nil {
+		return backend.Topic{}, err
+	}
+	defer s.life.RUnlock()
+	s.mu.RLock()
+	t := s.byName[name]
+	s.mu.RUnlock()
+	if t == nil {
+		return backend.Topic{}, backend.ErrUnknownTopic
+	}
+	return *t.info.Load(), nil
+}
+
+// TopicByID implements backend.Topics.
+func (s *Store) TopicByID(_ context.Context, id uuid.UUID) (backend.Topic, error) {
+	if err := s.enter(); err != nil {
+		return backend.Topic{}, err
+	}
+	defer s.life.RUnlock()
+	t, err := s.topicByID(id)
+	if err != nil {
+		return backend.Topic{}, err
+	}
+	return *t.info.Load(), nil
+}
+
+// AllTopics implements backend.Topics.
+func (s *Store) AllTopics(context.Context) ([]backend.Topic, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.life.RUnlock()
+	s.mu.RLock()
+	sorted := s.sorted
+	s.mu.RUnlock()
+	if sorted != nil {
+		return slices.Clone(sorted), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sorted = make([]backend.Topic, 0, len(s.byID))
+	for _, t := range s.byID {
+		sorted = append(sorted, *t.info.Load())
+	}
+	slices.SortFunc(sorted, func(a, b backend.Topic) int { return strings.Compare(a.Name, b.Name) })
+	s.sorted = sorted
+	return slices.Clone(sorted), nil
+}
+
+// CreateTopic implements backend.Topics.
+func (s *Store) CreateTopic(_ context.Context, n backend.NewTopic) (backend.Topic, error) {
+	if err := s.enter(); err != nil {
+		return backend.Topic{}, err
+	}
+	defer s.life.RUnlock()
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	s.mu.RLock()
+	present := s.byName[n.Name]
+	s.mu.RUnlock()
+	if present != nil {
+		return backend.Topic{}, backend.ErrTopicExists
+	}
+	if n.Partitions < 1 {
+		return backend.Topic{}, backend.ErrPartitionCount
+	}
+	if err := s.keeper.room(); err != nil {
+		return backend.Topic{}, err
+	}
+	v := topicValue{Name: n.Name, Partitions: n.Partitions, Overrides: maps.Clone(n.Overrides)}
+	t := s.newTopic(uuid.New(), v)
+	if err := s.storeTopic(t, v); err != nil {
+		return backend.Topic{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byName[t.name], s.byID[t.id], s.sorted = t, t, nil
+	return *t.info.Load(), nil
+}
+
+// GrowTopic implements backend.Topics.
+func (s *Store) GrowTopic(_ context.Context, id uuid.UUID, total int32) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.life.RUnlock()
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	t, err := s.topicByID(id)
+	if err != nil {
+		return err
+	}
+	info := t.info.Load()
+	if total <= info.Partitions {
+		return backend.ErrPartitionCount
+	}
+	if err := s.keeper.room(); err != nil {
+		return err
+	}
+	v := topicValue{Name: t.name, Partitions: total, Overrides: info.Overrides}
+	if err := s.storeTopic(t, v); err != nil {
+		return err
+	}
+	// Partitions first: nobody may be told of one that cannot be found.
+	s.grow(t, total)
+	s.republish(t, v)
+	return nil
+}
+
+// AlterTopic implements backend.Topics.
+func (s *Store) AlterTopic(_ context.Context, id uuid.UUID, change func(map[string]string) (map[string]string, error)) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.life.RUnlock()
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	t, err := s.topicByID(id)
+	if err != nil {
+		return err
+	}
+	info := t.info.Load()
+	overrides, err := change(info.Overrides)
+	if err != nil {
+		return err
+	}
+	if maps.Equal(overrides, info.Overrides) {
+		return nil
+	}
+	if err := s.keeper.room(); err != nil {
+		return err
+	}
+	v := topicValue{Name: t.name, Partitions: info.Partitions, Overrides: maps.Clone(overrides)}
+	if err := s.storeTopic(t, v); err != nil {
+		return err
+	}
+	s.republish(t, v)
+	return nil
+}
+
+func (s *Store) republish(t *topic, v topicValue) {
+	s.describe(t, v)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sorted = nil
+}
+
+// DeleteTopic implements backend.Topics. Once the keys are gone, so is the
+// topic; its files follow, now or at the next start.
+func (s *Store) DeleteTopic(_ context.Context, id uuid.UUID) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.life.RUnlock()
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	t, err := s.topicByID(id)
+	if err != nil {
+		return err
+	}
+	s.committing.Lock()
+	err = s.forgetTopic(t)
+	if err == nil {
+		s.mu.Lock()
+		delete(s.byName, t.name)
+		delete(s.byID, t.id)
+		s.sorted = nil
+		s.mu.Unlock()
+	}
+	s.committing.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, p := range *t.partitions.Load() {
+		p.w.Lock() // an append that has begun ends first
+		p.mu.Lock()
+		p.gone = true
+		for _, g := range p.segments {
+			s.files.drop(&g.slot)
+		}
+		p.wake()
+		p.mu.Unlock()
+		p.w.Unlock()
+	}
+	if err := s.removeFiles(id); err != nil {
+		s.log.Warn("files of a deleted topic are left; the next start tries again",
+			zap.String("topic", t.name), zap.String("dir", t.dir), zap.Error(err))
+	}
+	return nil
+}
+
+// forgetTopic removes all keys of a topic in one step.
+func (s *Store) forgetTopic(t *topic) error {
+	b := s.meta.db.NewBatch()
+	if err := b.Set(topicKey(keyDoomed, t.id), nil, nil); err != nil {
+		return err
+	}
+	if err := b.Delete(topicKey(keyTopic, t.id), nil); err != nil {
+		return err
+	}
+	for _, kind := range []byte{keyState, keySegment, keyIndex, keyProducer} {
+		prefix := topicKey(kind, t.id)
+		if err := b.DeleteRange(prefix, prefixEnd(prefix), nil); err != nil {
+			return err
+		}
+	}
+	err := s.eachGroup(func(group string) error {
+		prefix := append(groupKey(group), t.id[:]...)
+		return s.meta.scan(prefix, func(key, _ []byte) error { return b.Delete(key, nil) })
+	})
+	if err != nil {
+		return err
+	}
+	return s.meta.commit(b, durable)
+}
+
+// removeFiles removes the directory of a deleted topic, and the note that it is
+// to be removed.
+func (s *Store) removeFiles(id uuid.UUID) error {
+	if err := s.fs.RemoveAll(s.fs.PathJoin(s.dir, topicsDir, id.String())); err != nil {
+		return err
+	}
+	b := s.meta.db.NewBatch()
+	if err := b.Delete(topicKey(keyDoomed, id), nil); err != nil {
+		return err
+	}
+	return s.meta.commit(b, behind)
+}

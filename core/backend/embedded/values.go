@@ -1,0 +1,136 @@
+package embedded
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/iggykafka/gateway/core/backend"
+)
+
+// Values are a version byte, then fixed fields, big-endian. A value of another
+// version or length is damage, or the work of a later release.
+
+const valueVersion = 1
+
+var errValue = errors.New("a value that this version cannot read")
+
+// topicValue is kept as JSON: it is small, rare, and the one thing a human may
+// want to read in a rescued store.
+type topicValue struct {
+	Name       string            `json:"name"`
+	Partitions int32             `json:"partitions"`
+	Overrides  map[string]string `json:"configs,omitempty"`
+}
+
+func (v topicValue) encode() ([]byte, error) { return json.Marshal(v) }
+
+func decodeTopic(b []byte) (v topicValue, err error) {
+	err = json.Unmarshal(b, &v)
+	return v, err
+}
+
+// partitionState is how far a partition is known good.
+type partitionState struct {
+	start   int64 // log start
+	next    int64 // offset behind the last record
+	active  int64 // base offset of the segment that is written to; −1: none
+	size    int64 // its length in bytes up to next
+	maxTime int64 // its largest timestamp, ms; −1: none
+	created int64 // when it was begun, ms
+	durable int64 // segments whose base offset is below are on the disk
+	synced  bool  // all of the above is on the disk too
+}
+
+func (v partitionState) encode() []byte {
+	b := appendNumbers(nil, v.start, v.next, v.active, v.size, v.maxTime, v.created, v.durable)
+	if v.synced {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func decodeState(b []byte) (v partitionState, err error) {
+	if len(b) != 1+7*8+1 {
+		return v, errValue
+	}
+	err = numbers(b[:len(b)-1], &v.start, &v.next, &v.active, &v.size, &v.maxTime, &v.created, &v.durable)
+	v.synced = b[len(b)-1] == 1
+	return v, err
+}
+
+// segmentValue describes a segment that is no longer written to.
+type segmentValue struct {
+	next    int64 // offset behind its last record
+	size    int64 // length in bytes up to there
+	maxTime int64 // largest timestamp, ms; −1: none
+	created int64 // when it was begun, ms
+}
+
+func (v segmentValue) encode() []byte {
+	return appendNumbers(nil, v.next, v.size, v.maxTime, v.created)
+}
+
+func decodeSegment(b []byte) (v segmentValue, err error) {
+	return v, numbers(b, &v.next, &v.size, &v.maxTime, &v.created)
+}
+
+// entry is one place in the sparse index of a segment: a batch begins there.
+type entry struct {
+	offset  int64 // base offset of the batch
+	pos     int64 // where it begins in the segment
+	maxTime int64 // largest timestamp of the segment before it, ms; −1: none
+}
+
+// encodeIndex gives the value of the entry; its offset is in the key.
+func (e entry) encode(segment int64) []byte {
+	return appendNumbers(nil, segment, e.pos, e.maxTime)
+}
+
+func decodeIndex(key, b []byte) (segment int64, e entry, err error) {
+	if len(key) != numberKeySize {
+		return 0, e, errValue
+	}
+	e.offset = lastNumber(key)
+	return segment, e, numbers(b, &segment, &e.pos, &e.maxTime)
+}
+
+const offsetValueSize = 1 + 8 + 4 + 8 // and the metadata
+
+func encodeOffset(c backend.CommittedOffset) []byte {
+	b := make([]byte, 0, offsetValueSize+len(c.Metadata))
+	b = binary.BigEndian.AppendUint64(append(b, valueVersion), uint64(c.Offset))
+	b = binary.BigEndian.AppendUint32(b, uint32(c.LeaderEpoch))
+	b = binary.BigEndian.AppendUint64(b, uint64(c.CommitTime.UnixMilli()))
+	return append(b, c.Metadata...)
+}
+
+func decodeOffset(b []byte) (c backend.CommittedOffset, err error) {
+	if len(b) < offsetValueSize || b[0] != valueVersion {
+		return c, errValue
+	}
+	c.Offset = int64(binary.BigEndian.Uint64(b[1:]))
+	c.LeaderEpoch = int32(binary.BigEndian.Uint32(b[9:]))
+	c.CommitTime = time.UnixMilli(int64(binary.BigEndian.Uint64(b[13:])))
+	c.Metadata = string(b[offsetValueSize:])
+	return c, nil
+}
+
+func appendNumbers(b []byte, ns ...int64) []byte {
+	b = append(b, valueVersion)
+	for _, n := range ns {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	return b
+}
+
+func numbers(b []byte, ns ...*int64) error {
+	if len(b) != 1+8*len(ns) || b[0] != valueVersion {
+		return errValue
+	}
+	for i, n := range ns {
+		*n = int64(binary.BigEndian.Uint64(b[1+8*i:]))
+	}
+	return nil
+}

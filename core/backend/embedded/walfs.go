@@ -1,0 +1,84 @@
+package embedded
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// walFS is the file system that pebble is given. Pebble buffers what is
+// committed without a sync in the process, where kill -9 would lose it. So
+// everything is committed with a sync, which returns after the write to the
+// file, and where the disk need not be waited for, the sync of the write-ahead
+// log itself is left out here. Nothing else that pebble syncs is touched.
+type walFS struct {
+	vfs.FS
+	// waiting counts the commits that must reach the disk. While there is one,
+	// every sync is real.
+	waiting atomic.Int32
+	// broken is called with the first error of the write-ahead log.
+	broken func(error)
+}
+
+func (fs *walFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := fs.FS.Create(name, c)
+	return fs.wrap(name, f, err)
+}
+
+func (fs *walFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := fs.FS.ReuseForWrite(old, name, c)
+	return fs.wrap(name, f, err)
+}
+
+// Unwrap hides nothing from vfs.Root.
+func (fs *walFS) Unwrap() vfs.FS { return fs.FS }
+
+func (fs *walFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
+	if err != nil || !strings.HasSuffix(name, ".log") {
+		return f, err
+	}
+	return &walFile{File: f, fs: fs}, nil
+}
+
+type walFile struct {
+	vfs.File
+	fs    *walFS
+	dirty atomic.Bool
+}
+
+func (f *walFile) Write(p []byte) (int, error) {
+	f.dirty.Store(true)
+	n, err := f.File.Write(p)
+	return n, f.report(err)
+}
+
+func (f *walFile) Sync() error     { return f.sync(f.File.Sync) }
+func (f *walFile) SyncData() error { return f.sync(f.File.SyncData) }
+
+func (f *walFile) sync(sync func() error) error {
+	if f.fs.waiting.Load() == 0 {
+		return nil
+	}
+	f.dirty.Store(false)
+	return f.report(sync())
+}
+
+// Close syncs: pebble takes a log that is not its last one to be complete.
+func (f *walFile) Close() error {
+	var err error
+	if f.dirty.Load() {
+		err = f.report(f.File.SyncData())
+	}
+	if cerr := f.File.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func (f *walFile) report(err error) error {
+	if err != nil {
+		f.fs.broken(err)
+	}
+	return err
+}
