@@ -9,6 +9,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
+	"github.com/iggykafka/gateway/core/topicadmin"
 	"github.com/iggykafka/gateway/core/topicname"
 )
 
@@ -25,7 +26,10 @@ func (s server) named(ctx context.Context, req *kmsg.MetadataRequest) []entry {
 	if !wellFormed(req) {
 		return refuse(req.Topics)
 	}
-	c := creation{allowed: s.cfg.AutoCreate && (req.Version < 4 || req.AllowAutoTopicCreation)}
+	c := creation{
+		allowed:    s.cfg.AutoCreate && (req.Version < 4 || req.AllowAutoTopicCreation),
+		collisions: topicadmin.Collisions{Topics: s.topics},
+	}
 	entries := make([]entry, 0, len(req.Topics))
 	var seen map[wanted]bool
 	if len(req.Topics) > 1 {
@@ -104,11 +108,9 @@ func (s server) byName(ctx context.Context, name *string, c *creation) entry {
 
 // creation is what one request may create.
 type creation struct {
-	allowed bool
-	made    int64
-	// taken holds the existing names as far as they can collide; nil before
-	// the first that can.
-	taken map[string]string
+	allowed    bool
+	made       int64
+	collisions topicadmin.Collisions
 }
 
 // create makes a missing topic. A name that only differs from another by dots
@@ -118,24 +120,12 @@ func (s server) create(ctx context.Context, name *string, c *creation) entry {
 	if c.made += int64(s.cfg.DefaultPartitions); c.made > int64(s.cfg.MaxNewPartitions) {
 		return refused(kerr.PolicyViolation.Code)
 	}
-	if topicname.CanCollide(*name) {
-		if c.taken == nil {
-			all, err := s.topics.AllTopics(ctx)
-			if err != nil {
-				return refused(errcode.Topics(err))
-			}
-			c.taken = make(map[string]string)
-			for i := range all {
-				if topicname.CanCollide(all[i].Name) {
-					c.taken[topicname.Key(all[i].Name)] = all[i].Name
-				}
-			}
-		}
-		key := topicname.Key(*name)
-		if other, ok := c.taken[key]; ok && other != *name {
-			return refused(kerr.InvalidTopicException.Code)
-		}
-		c.taken[key] = *name
+	other, err := c.collisions.Find(ctx, *name)
+	switch {
+	case err != nil:
+		return refused(errcode.Topics(err))
+	case other != "":
+		return refused(kerr.InvalidTopicException.Code)
 	}
 
 	t, err := s.topics.CreateTopic(ctx, backend.NewTopic{Name: *name, Partitions: s.cfg.DefaultPartitions})
@@ -148,5 +138,6 @@ func (s server) create(ctx context.Context, name *string, c *creation) entry {
 	case err != nil:
 		return refused(errcode.Topics(err))
 	}
+	c.collisions.Add(*name)
 	return found(&t)
 }

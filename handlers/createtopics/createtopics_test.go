@@ -1,0 +1,134 @@
+package createtopics
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
+	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/topicadmin/admintest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB) (handler.Handler, *admintest.Topics) {
+	s := admintest.New(t)
+	return New(s, s.Catalog, admintest.Node(), settings.Topics{DefaultPartitions: 3, MaxNewPartitions: 100}), s
+}
+
+func TestConform(t *testing.T) {
+	h, _ := open(t)
+	handlertest.Conform(t, h)
+}
+
+func TestReadme(t *testing.T) {
+	h, _ := open(t)
+	handlertest.Readme(t, h, "README.md")
+}
+
+func Fuzz(f *testing.F) {
+	h, _ := open(f)
+	handlertest.Fuzz(f, h)
+}
+
+// Configs at their default are left out of the scenarios, and made-up ids.
+var (
+	defaultConfig = regexp.MustCompile(`  - Name: .*\n    Value: .*\n    ReadOnly: false\n    Source: 5\n    IsSensitive: false\n`)
+	randomID      = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+)
+
+func TestScenarios(t *testing.T) {
+	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
+		h, s := open(t)
+		return handlertest.Env{Handler: h, Commands: s.Commands(), Normalize: func(out string) string {
+			return randomID.ReplaceAllString(defaultConfig.ReplaceAllString(out, ""), "(made up)")
+		}}
+	})
+}
+
+func plain(names ...string) *kmsg.CreateTopicsRequest {
+	req := kmsg.NewPtrCreateTopicsRequest()
+	req.TimeoutMillis = 60000
+	for _, name := range names {
+		topic := kmsg.NewCreateTopicsRequestTopic()
+		topic.Topic, topic.NumPartitions, topic.ReplicationFactor = name, -1, -1
+		req.Topics = append(req.Topics, topic)
+	}
+	return req
+}
+
+// The answer shows every config, sorted.
+func TestAllConfigs(t *testing.T) {
+	t.Parallel()
+	h, s := open(t)
+	req := plain("t")
+	value := "77"
+	req.Topics[0].Configs = []kmsg.CreateTopicsRequestTopicConfig{{Name: "retention.ms", Value: &value}}
+	resp, err := h.Handle(context.Background(), handler.Call{}, req)
+	require.NoError(t, err)
+	configs := resp.(*kmsg.CreateTopicsResponse).Topics[0].Configs
+	defs := s.Catalog.Definitions()
+	require.Len(t, configs, len(defs))
+	for i, c := range configs {
+		require.Equal(t, defs[i].Name, c.Name)
+		if c.Name == "retention.ms" {
+			require.Equal(t, "77", *c.Value)
+			require.EqualValues(t, kmsg.ConfigSourceDynamicTopicConfig, c.Source)
+			continue
+		}
+		require.Equal(t, defs[i].Default, *c.Value)
+		require.EqualValues(t, kmsg.ConfigSourceDefaultConfig, c.Source)
+	}
+}
+
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	h, s := open(t)
+	admintest.Failing(t, s, h, func(int16) kmsg.Request { return plain("a", "b") }, codes)
+}
+
+func codes(resp kmsg.Response) []int16 {
+	var codes []int16
+	for _, t := range resp.(*kmsg.CreateTopicsResponse).Topics {
+		codes = append(codes, t.ErrorCode)
+	}
+	return codes
+}
+
+// The timeout of the request bounds the backend's work.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	s := &slow{Topics: admintest.New(t)}
+	h := New(s, s.Catalog, admintest.Node(), settings.Topics{DefaultPartitions: 1, MaxNewPartitions: 100})
+	req := plain("a")
+	req.TimeoutMillis = 1
+	resp, err := h.Handle(context.Background(), handler.Call{}, req)
+	require.NoError(t, err)
+	require.Equal(t, []int16{7}, codes(resp))
+	require.WithinDuration(t, s.deadline, time.Now(), time.Minute)
+}
+
+// A budget that is spent closes the connection before anything is made.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	h, s := open(t)
+	spent := errors.New("spent")
+	_, err := h.Handle(context.Background(), handler.Call{Memory: memory(func(n int64) error {
+		require.Greater(t, n, int64(2*createdCost))
+		return spent
+	})}, plain("a", "b"))
+	require.ErrorIs(t, err, spent)
+	require.Equal(t, "none", s.String())
+}
+
+type memory func(int64) error
+
+func (m memory) Reserve(_ context.Context, n int64) error { return m(n) }
