@@ -34,7 +34,11 @@ func (g *Group) Dump(epoch time.Time) string {
 		fmt.Fprintf(&b, " sync-deadline=%s", since(g.syncDeadline))
 	}
 	b.WriteByte('\n')
-	for _, m := range g.members {
+	for i, m := range g.members {
+		if i == 2 && len(g.members) > 8 {
+			fmt.Fprintf(&b, "  ... %d members\n", len(g.members))
+			break
+		}
 		fmt.Fprintf(&b, "  %s", m.id)
 		if m.instance != nil {
 			fmt.Fprintf(&b, " instance=%s", *m.instance)
@@ -45,7 +49,9 @@ func (g *Group) Dump(epoch time.Time) string {
 		for _, p := range m.protocols {
 			fmt.Fprintf(&b, " %s:%s", p.Name, p.Metadata)
 		}
-		if len(m.assignment) > 0 {
+		if len(m.assignment) > 100 {
+			fmt.Fprintf(&b, " assignment=%d bytes", len(m.assignment))
+		} else if len(m.assignment) > 0 {
 			fmt.Fprintf(&b, " assignment=%s", m.assignment)
 		}
 		switch {

@@ -30,6 +30,8 @@ type machines struct {
 	last   group.Call
 	names  map[group.Call]string
 	calls  map[string]parked
+
+	touched map[string]bool
 }
 
 // parked is a call that was submitted and where.
@@ -40,7 +42,7 @@ type parked struct {
 }
 
 func newMachines(t *testing.T, cfg coordinator.Config) *machines {
-	return &machines{t: t, cfg: cfg, groups: map[string]*group.Group{}, newID: ids(), names: map[group.Call]string{}, calls: map[string]parked{}}
+	return &machines{t: t, cfg: cfg, groups: map[string]*group.Group{}, newID: ids(), names: map[group.Call]string{}, calls: map[string]parked{}, touched: map[string]bool{}}
 }
 
 func (d *machines) submit(at time.Duration, name, id string, ev any) []string {
@@ -76,7 +78,7 @@ func (d *machines) submit(at time.Duration, name, id string, ev any) []string {
 		return append(out, d.step(p.group, group.Disconnect{Call: p.call})...)
 	case group.Join:
 		e.Call = call
-		if e.Request.MemberID == "" {
+		if e.Request.MemberID == "" && group.CheckJoin(&d.cfg, e.Request) == coordinator.None {
 			e.NewID = d.newID(e.Request)
 		}
 		ev, line = e, func(eff group.Effect) string { return joinLine(eff.Join) }
@@ -119,6 +121,7 @@ func (d *machines) tick(id string) []string {
 
 func (d *machines) answers(id string, g *group.Group, effects []group.Effect) []string {
 	require.NoError(d.t, g.Check())
+	d.touched[id] = true
 	if g.Empty() {
 		delete(d.groups, id)
 	} else {
@@ -156,13 +159,16 @@ func (d *machines) advance(at time.Duration) []string {
 	}
 }
 
+// state prints the groups that were touched since the last time.
 func (d *machines) state() string {
-	if len(d.groups) == 0 {
-		return "no groups\n"
-	}
 	out := ""
-	for _, id := range slices.Sorted(maps.Keys(d.groups)) {
-		out += d.groups[id].Dump(epoch)
+	for _, id := range slices.Sorted(maps.Keys(d.touched)) {
+		if g, ok := d.groups[id]; ok {
+			out += g.Dump(epoch)
+		} else {
+			out += id + ": none\n"
+		}
 	}
+	clear(d.touched)
 	return out
 }

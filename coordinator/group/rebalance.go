@@ -46,15 +46,17 @@ func (g *Group) advance(now time.Time) {
 }
 
 // endDelay ends the initial delay (KIP-134), or prolongs it because somebody
-// came in it, up to the longest rebalance timeout from the start.
+// came in it, up to the longest rebalance timeout from the start. The next delay
+// follows the last one without a gap, however late this is noticed.
 func (g *Group) endDelay(now time.Time) {
-	left := g.start.Add(g.longest()).Sub(now)
+	left := g.start.Add(g.longest()).Sub(g.joinDeadline)
 	if !g.admitted || left <= 0 {
 		g.complete(now)
 		return
 	}
 	g.admitted = false
-	g.joinDeadline = now.Add(min(g.cfg.InitialRebalanceDelay, left))
+	g.joinDeadline = g.joinDeadline.Add(min(g.cfg.InitialRebalanceDelay, left))
+	g.advance(now)
 }
 
 // endWindow goes on without those that did not join. Dynamic members lose their

@@ -2,6 +2,7 @@ package group_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,9 @@ import (
 //
 // An event goes to the group g unless group= says otherwise. Generated member
 // ids are <client or instance>-<n>, n counting per file. A call that waits is
-// answered when its time comes, as the caller's duty to tick says.
+// answered when its time comes, as the caller's duty to tick says. times= makes
+// many calls of one line, lost disconnects each at once, and `run brief` prints
+// how many answers there were of each kind.
 
 // driver runs the events of a scenario. Answers are lines.
 type driver interface {
@@ -40,7 +43,7 @@ type (
 	tickEvent       struct{}
 	disconnectEvent struct{ call string }
 	describeEvent   struct{ groups []string }
-	listEvent       struct{ filter coordinator.Filter }
+	listEvent       struct{}
 )
 
 func TestScenarios(t *testing.T) {
@@ -63,7 +66,7 @@ func TestScenarios(t *testing.T) {
 
 // run submits the events of one directive and returns the answers.
 func run(t *testing.T, d driver, td *datadriven.TestData) string {
-	var b strings.Builder
+	var answers []string
 	for line := range strings.Lines(td.Input) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
@@ -74,9 +77,44 @@ func run(t *testing.T, d driver, td *datadriven.TestData) string {
 		require.NoError(t, err, td.Pos)
 		a := args{t: t, pos: td.Pos, line: line, fields: fields[3:]}
 		name := a.text("group", "g")
-		for _, answer := range d.submit(at, fields[1], name, event(fields[2], name, a)) {
-			b.WriteString(answer + "\n")
+		times, repeated := 1, false
+		if _, repeated = a.lookup("times"); repeated {
+			times = a.number("times", 1)
 		}
+		for i := range times {
+			call := fields[1]
+			if repeated {
+				call += strconv.Itoa(i + 1)
+			}
+			answers = append(answers, d.submit(at, call, name, event(fields[2], name, a))...)
+			if _, lost := a.lookup("lost"); lost { // the connection goes at once
+				if m, ok := d.(*machines); ok {
+					require.Len(t, m.at(name).Describe().Members, 1, td.Pos)
+				}
+				answers = append(answers, d.submit(at, "-", name, disconnectEvent{call})...)
+			}
+		}
+	}
+	if td.HasArg("brief") {
+		return brief(answers)
+	}
+	var b strings.Builder
+	for _, line := range answers {
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// brief counts answers by time and kind.
+func brief(answers []string) string {
+	counts := map[string]int{}
+	for _, line := range answers {
+		f := strings.Fields(line)
+		counts[f[0]+" "+f[2]]++
+	}
+	var b strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		fmt.Fprintf(&b, "%s, %d times\n", kind, counts[kind])
 	}
 	return b.String()
 }
@@ -178,8 +216,12 @@ func event(verb, name string, a args) any {
 			id, data, _ := strings.Cut(s, ":")
 			r.Assignments = append(r.Assignments, coordinator.Assignment{MemberID: id, Data: []byte(data)})
 		}
-		if n := a.number("zeros", 0); n > 0 { // n bytes for the caller itself
-			r.Assignments = append(r.Assignments, coordinator.Assignment{MemberID: member.MemberID, Data: make([]byte, n)})
+		for i := range a.number("bytes-each", 0) { // bytes= for each of client-1, client-2, ...
+			id := fmt.Sprintf("%s-%d", a.text("client", "x"), i+1)
+			r.Assignments = append(r.Assignments, coordinator.Assignment{MemberID: id, Data: make([]byte, a.number("bytes", 0))})
+		}
+		if id, ok := a.lookup("bytes-to"); ok {
+			r.Assignments = append(r.Assignments, coordinator.Assignment{MemberID: id, Data: make([]byte, a.number("bytes", 0))})
 		}
 		return group.Sync{Request: r, Room: plenty}
 	case "heartbeat":
@@ -204,7 +246,7 @@ func event(verb, name string, a args) any {
 	case "describe":
 		return describeEvent{a.list("groups")}
 	case "list":
-		return listEvent{coordinator.Filter{States: a.list("states"), Types: a.list("types")}}
+		return listEvent{}
 	}
 	require.Fail(a.t, "unknown event", "%s: %q", a.pos, a.line)
 	return nil
