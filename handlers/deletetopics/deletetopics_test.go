@@ -1,0 +1,85 @@
+package deletetopics
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
+	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/topicadmin/admintest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB, enabled bool) (handler.Handler, *admintest.Topics) {
+	s := admintest.New(t)
+	return New(s, settings.Topics{DeleteEnable: enabled}), s
+}
+
+func TestConform(t *testing.T) {
+	h, _ := open(t, true)
+	handlertest.Conform(t, h)
+}
+
+func TestReadme(t *testing.T) {
+	h, _ := open(t, true)
+	handlertest.Readme(t, h, "README.md")
+}
+
+func Fuzz(f *testing.F) {
+	h, _ := open(f, true)
+	handlertest.Fuzz(f, h)
+}
+
+func TestScenarios(t *testing.T) {
+	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
+		h, s := open(t, !strings.Contains(t.Name(), "disabled"))
+		return handlertest.Env{Handler: h, Commands: s.Commands()}
+	})
+}
+
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	h, s := open(t, true)
+	admintest.Failing(t, s, h, func(v int16) kmsg.Request {
+		req := kmsg.NewPtrDeleteTopicsRequest()
+		req.TimeoutMillis = 1000
+		if v < 6 {
+			req.TopicNames = []string{"a", "b"}
+			return req
+		}
+		name := "a"
+		req.Topics = []kmsg.DeleteTopicsRequestTopic{{Topic: &name}, {TopicID: [16]byte{9}}}
+		return req
+	}, func(resp kmsg.Response) []int16 {
+		var codes []int16
+		for _, t := range resp.(*kmsg.DeleteTopicsResponse).Topics {
+			codes = append(codes, t.ErrorCode)
+		}
+		return codes
+	})
+}
+
+// A budget that is spent closes the connection before anything is deleted.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	h, s := open(t, true)
+	_, err := s.Create("a", 1, nil)
+	require.NoError(t, err)
+	spent := errors.New("spent")
+	_, err = h.Handle(context.Background(), handler.Call{Memory: memory{spent}},
+		&kmsg.DeleteTopicsRequest{Version: 1, TimeoutMillis: 1000, TopicNames: []string{"a"}})
+	require.ErrorIs(t, err, spent)
+	require.Equal(t, "a partitions=1\n", s.String())
+}
+
+type memory struct{ err error }
+
+func (m memory) Reserve(context.Context, int64) error { return m.err }
