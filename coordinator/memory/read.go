@@ -73,11 +73,17 @@ func (c *Coordinator) List(_ context.Context, f coordinator.Filter) []coordinato
 	}
 	entries := c.entries()
 	out := make([]coordinator.Listing, 0, len(entries))
+	passes := map[coordinator.State]bool{} // a filter may be long: it is read once a state, not once a group
 	for _, e := range entries {
 		e.mu.Lock()
 		listing, gone := e.machine.List(), e.gone
 		e.mu.Unlock()
-		if !gone && accepts(f.States, string(listing.State)) {
+		pass, known := passes[listing.State]
+		if !known {
+			pass = accepts(f.States, string(listing.State))
+			passes[listing.State] = pass
+		}
+		if pass && !gone {
 			out = append(out, listing)
 		}
 	}

@@ -83,6 +83,8 @@ func lengths(d coordinator.Description) coordinator.Lengths {
 	return l
 }
 
+func fakeOf(s *shelf) *coordinatortest.Fake { return &coordinatortest.Fake{DescribeFunc: s.describe} }
+
 func stocked() *shelf {
 	instance := "instance-1"
 	return &shelf{groups: map[string]coordinator.Description{
@@ -108,7 +110,7 @@ func TestScenarios(t *testing.T) { handlertest.Scenarios(t, "testdata", open) }
 func open(*testing.T) handlertest.Env {
 	s := stocked()
 	return handlertest.Env{
-		Handler: describegroups.New(&coordinatortest.Fake{DescribeFunc: s.describe}),
+		Handler: describegroups.New(fakeOf(s)),
 		Call:    handler.Call{MaxFrame: 1 << 10},
 		Commands: map[string]func(*testing.T, *datadriven.TestData) string{
 			"asked": func(*testing.T, *datadriven.TestData) string {
@@ -125,7 +127,7 @@ func TestAnswerAtTheFrameLimit(t *testing.T) {
 	t.Parallel()
 	for v := int16(0); v <= 6; v++ {
 		s := stocked()
-		h := describegroups.New(&coordinatortest.Fake{DescribeFunc: s.describe})
+		h := describegroups.New(fakeOf(s))
 		req := &kmsg.DescribeGroupsRequest{Version: v, Groups: []string{"stable", "absent", "stable"}}
 		resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20}, req)
 		require.NoError(t, err)
@@ -147,12 +149,12 @@ func TestAnswerAtTheFrameLimit(t *testing.T) {
 	}
 }
 
-type memory struct {
+type budget struct {
 	charged []int64
 	err     error
 }
 
-func (m *memory) Reserve(_ context.Context, n int64) error {
+func (m *budget) Reserve(_ context.Context, n int64) error {
 	m.charged = append(m.charged, n)
 	return m.err
 }
@@ -162,18 +164,18 @@ func (m *memory) Reserve(_ context.Context, n int64) error {
 func TestAnswerIsChargedBeforeItIsCopied(t *testing.T) {
 	t.Parallel()
 	s := stocked()
-	h := describegroups.New(&coordinatortest.Fake{DescribeFunc: s.describe})
+	h := describegroups.New(fakeOf(s))
 	req := &kmsg.DescribeGroupsRequest{Version: 6, Groups: []string{"stable"}}
-	budget := &memory{}
-	resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: budget}, req)
+	charge := &budget{}
+	resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: charge}, req)
 	require.NoError(t, err)
 	resp.SetVersion(6)
-	require.Len(t, budget.charged, 2, "the ids, then the answer")
-	require.GreaterOrEqual(t, budget.charged[1], int64(len(resp.AppendTo(nil))))
+	require.Len(t, charge.charged, 2, "the ids, then the answer")
+	require.GreaterOrEqual(t, charge.charged[1], int64(len(resp.AppendTo(nil))))
 
 	s.copied = 0
 	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &memory{err: spent}}, req)
+	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &budget{err: spent}}, req)
 	require.ErrorIs(t, err, spent)
 	require.Zero(t, s.copied)
 }
@@ -182,7 +184,7 @@ func TestAnswerIsChargedBeforeItIsCopied(t *testing.T) {
 func TestManyIDs(t *testing.T) {
 	t.Parallel()
 	s := stocked()
-	h := describegroups.New(&coordinatortest.Fake{DescribeFunc: s.describe})
+	h := describegroups.New(fakeOf(s))
 	same := slices.Repeat([]string{"stable"}, 10_000)
 	resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 10}, &kmsg.DescribeGroupsRequest{Groups: same})
 	require.NoError(t, err)
