@@ -1,0 +1,143 @@
+// Package createpartitions answers CreatePartitions (key 37), versions 0 to 3
+// (KIP-195): it raises the number of partitions of topics. Existing records and
+// offsets stay where they are. Version 2 is flexible; version 3 is the same.
+//
+// A request can be faulty as a whole: a timeout that has passed already, or
+// more new partitions than one request may add. Otherwise each topic stands
+// for itself. With validate_only the same is checked and nothing added.
+package createpartitions
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/topicadmin"
+)
+
+// New returns the handler.
+func New(topics backend.Topics, node *settings.Node, cfg settings.Topics) handler.Handler {
+	return handler.New(0, 3, shape, handler.CloseConnection, grower{topics, node, cfg.MaxNewPartitions}.grow)
+}
+
+type grower struct {
+	topics backend.Topics
+	node   *settings.Node
+	max    int32
+}
+
+// found is what the backend says of one topic of a request.
+type found struct {
+	topic backend.Topic
+	err   error
+}
+
+func (g grower) grow(ctx context.Context, call handler.Call, req *kmsg.CreatePartitionsRequest) (*kmsg.CreatePartitionsResponse, error) {
+	if err := call.Reserve(ctx, topicadmin.Cost(names(req))); err != nil {
+		return nil, err
+	}
+	if req.TimeoutMillis <= 0 {
+		return refuseAll(req, topicadmin.TimedOut), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond)
+	defer cancel()
+
+	repeated := topicadmin.Repeated(names(req))
+	topics := make([]found, len(req.Topics))
+	added := int64(0)
+	for i := range req.Topics {
+		t, f := &req.Topics[i], &topics[i]
+		if repeated[t.Topic] {
+			continue
+		}
+		if f.topic, f.err = g.topics.Topic(ctx, t.Topic); f.err == nil {
+			added += max(0, int64(t.Count)-int64(f.topic.Partitions))
+		}
+	}
+	if added > int64(g.max) {
+		return refuseAll(req, topicadmin.Refuse(kerr.PolicyViolation, "Excessively large number of additional partitions per request.")), nil
+	}
+
+	resp := kmsg.NewPtrCreatePartitionsResponse()
+	answered := map[string]bool{}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		switch {
+		case !repeated[t.Topic]:
+			resp.Topics = append(resp.Topics, answer(t.Topic, g.one(ctx, t, topics[i], req.ValidateOnly)))
+		case !answered[t.Topic]:
+			answered[t.Topic] = true
+			resp.Topics = append(resp.Topics, answer(t.Topic, topicadmin.DuplicateName))
+		}
+	}
+	return resp, nil
+}
+
+func names(req *kmsg.CreatePartitionsRequest) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := range req.Topics {
+			if !yield(req.Topics[i].Topic) {
+				return
+			}
+		}
+	}
+}
+
+// one checks one topic and, unless it is only to be validated, grows it.
+func (g grower) one(ctx context.Context, t *kmsg.CreatePartitionsRequestTopic, f found, validateOnly bool) topicadmin.Fault {
+	if f.err != nil {
+		return topicadmin.Failed(f.err)
+	}
+	if fault := g.check(t, f.topic.Partitions); !fault.OK() || validateOnly {
+		return fault
+	}
+	err := g.topics.GrowTopic(ctx, f.topic.ID, t.Count)
+	if errors.Is(err, backend.ErrPartitionCount) { // somebody else was faster
+		return topicadmin.Refuse(kerr.InvalidPartitions, "%v", backend.ErrPartitionCount)
+	}
+	return topicadmin.Failed(err)
+}
+
+// check compares what is asked for with the present number of partitions. A
+// null assignment leaves it to the broker; an empty one is an assignment.
+func (g grower) check(t *kmsg.CreatePartitionsRequestTopic, present int32) topicadmin.Fault {
+	switch {
+	case t.Count == present:
+		return topicadmin.Refuse(kerr.InvalidPartitions, "Topic already has %d partition(s).", present)
+	case t.Count < present:
+		return topicadmin.Refuse(kerr.InvalidPartitions,
+			"The topic %s currently has %d partition(s); %d would not be an increase.", t.Topic, present, t.Count)
+	case t.Assignment == nil:
+		return topicadmin.Fault{}
+	case len(t.Assignment) != int(t.Count-present):
+		return topicadmin.Refuse(kerr.InvalidReplicaAssignment,
+			"Attempted to add %d additional partition(s), but only %d assignment(s) were specified.", t.Count-present, len(t.Assignment))
+	}
+	for _, a := range t.Assignment {
+		if fault := topicadmin.CheckReplicas(g.node.ID, a.Replicas); !fault.OK() {
+			return fault
+		}
+	}
+	return topicadmin.Fault{}
+}
+
+func answer(name string, fault topicadmin.Fault) kmsg.CreatePartitionsResponseTopic {
+	t := kmsg.NewCreatePartitionsResponseTopic()
+	t.Topic, t.ErrorCode, t.ErrorMessage = name, fault.Code, fault.Message
+	return t
+}
+
+// refuseAll answers every entry of the request alike, repeats too.
+func refuseAll(req *kmsg.CreatePartitionsRequest, fault topicadmin.Fault) *kmsg.CreatePartitionsResponse {
+	resp := kmsg.NewPtrCreatePartitionsResponse()
+	for i := range req.Topics {
+		resp.Topics = append(resp.Topics, answer(req.Topics[i].Topic, fault))
+	}
+	return resp
+}
