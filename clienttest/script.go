@@ -40,6 +40,9 @@ func Script(t *testing.T, addr string, command ...string) Client {
 	return s
 }
 
+// scriptEnd is the time that a script has to end after the end of its input.
+const scriptEnd = 10 * time.Second
+
 // script is one running process.
 type script struct {
 	t       testing.TB
@@ -67,7 +70,8 @@ func startScript(t testing.TB, addr string, command []string) (*script, error) {
 	}
 	s.in, s.out = in, bufio.NewReader(out)
 	s.close = sync.OnceValue(func() error {
-		_ = in.Close() // the script ends by itself
+		defer time.AfterFunc(scriptEnd, func() { _ = cmd.Process.Kill() }).Stop()
+		_ = in.Close() // at which the script ends by itself
 		return cmd.Wait()
 	})
 	t.Cleanup(func() {

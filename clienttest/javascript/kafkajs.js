@@ -1,0 +1,129 @@
+// The line protocol of clienttest.Script (see ../script.go) for kafkajs.
+'use strict'
+
+const readline = require('node:readline')
+const { createRequire } = require('node:module')
+
+const [modules, addr] = process.argv.slice(2)
+const load = createRequire(`${modules}/`)
+const { AssignerProtocol, CompressionCodecs, CompressionTypes, Kafka, logLevel } = load('kafkajs')
+
+// kafkajs brings gzip and leaves the other codecs to plugins.
+CompressionCodecs[CompressionTypes.Snappy] = load('kafkajs-snappy')
+const lz4 = load('lz4-napi')
+CompressionCodecs[CompressionTypes.LZ4] = () => ({
+  compress: encoder => lz4.compressFrame(encoder.buffer),
+  decompress: buffer => lz4.decompressFrame(buffer),
+})
+const zstd = new Promise(resolve => load('zstd-codec').ZstdCodec.run(codec => resolve(new codec.Streaming())))
+CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+  compress: async encoder => Buffer.from((await zstd).compress(encoder.buffer)),
+  decompress: async buffer => Buffer.from((await zstd).decompress(buffer)),
+})
+const codecs = { none: 'None', gzip: 'GZIP', snappy: 'Snappy', lz4: 'LZ4', zstd: 'ZSTD' }
+
+const kafka = new Kafka({ brokers: [addr], logLevel: logLevel.WARN, logCreator: () => e => console.error(JSON.stringify(e)) })
+const admin = kafka.admin()
+let member
+
+const encode = data => (data === null ? null : data.toString('base64'))
+const decode = text => (text === null ? null : Buffer.from(text, 'base64'))
+
+// kafkajs keeps headers in an object: a repeated name has an array.
+const toHeaders = list => {
+  const out = {}
+  for (const { name, value } of list) (out[name] ??= []).push(decode(value))
+  return out
+}
+const fromHeaders = object =>
+  Object.entries(object).flatMap(([name, values]) => [values].flat().map(value => ({ name, value: encode(value) })))
+
+// start runs a consumer that queues what comes. take waits at most a second for records.
+async function start(groupId, topic, seek = {}) {
+  const consumer = kafka.consumer({ groupId, heartbeatInterval: 500, maxWaitTimeInMs: 200 })
+  let owned = []
+  let queue = []
+  let wake = () => {}
+  consumer.on(consumer.events.GROUP_JOIN, e => { owned = e.payload.memberAssignment[topic] ?? [] })
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  await consumer.run({
+    autoCommit: false,
+    eachMessage: async ({ partition, message }) => {
+      if (Number(message.offset) < Number(seek[partition] ?? 0)) return // fetched before the seek
+      queue.push({
+        partition, offset: Number(message.offset), key: encode(message.key), value: encode(message.value),
+        headers: fromHeaders(message.headers), time: Number(message.timestamp),
+      })
+      wake()
+    },
+  })
+  for (const [partition, offset] of Object.entries(seek)) consumer.seek({ topic, partition: Number(partition), offset: String(offset) })
+  const take = async () => {
+    if (queue.length === 0) {
+      await new Promise(resolve => {
+        const timer = setTimeout(resolve, 1000)
+        wake = () => { clearTimeout(timer); resolve() }
+      })
+    }
+    const records = queue
+    queue = []
+    return { records, partitions: owned }
+  }
+  const stop = () => consumer.disconnect()
+  const commit = offsets => consumer.commitOffsets(offsets)
+  return { take, stop, commit }
+}
+
+const ops = {
+  create: ({ topic, partitions }) =>
+    admin.createTopics({ topics: [{ topic, numPartitions: partitions }] }).then(created => {
+      if (!created) throw new Error('the topic exists')
+    }),
+  delete: ({ topic }) => admin.deleteTopics({ topics: [topic] }),
+  produce: async ({ topic, codec, records }) => {
+    const producer = kafka.producer({ idempotent: true })
+    await producer.connect()
+    const messages = records.map(r => ({
+      key: decode(r.key), value: decode(r.value), headers: toHeaders(r.headers), timestamp: String(r.time),
+    }))
+    await producer.send({ topic, messages, compression: CompressionTypes[codecs[codec]] })
+    await producer.disconnect()
+  },
+  // kafkajs reads in groups only: a group of its own, and a seek.
+  read: async ({ topic, from, count }) => {
+    const reader = await start(`reader-${process.pid}-${Date.now()}`, topic, from)
+    const out = []
+    while (out.length < count) out.push(...(await reader.take()).records)
+    await reader.stop()
+    return out
+  },
+  at: async ({ topic, time }) => {
+    const found = await admin.fetchTopicOffsetsByTimestamp(topic, time)
+    return Object.fromEntries(found.map(({ partition, offset }) => [partition, Number(offset)]))
+  },
+  groups: async () => (await admin.listGroups()).groups.map(g => g.groupId),
+  describe: async ({ group, topic }) => {
+    const [{ errorCode, state, members }] = (await admin.describeGroups([group])).groups
+    if (errorCode) throw new Error(`code ${errorCode}`)
+    const assigned = m => AssignerProtocol.MemberAssignment.decode(m.memberAssignment)?.assignment[topic] ?? []
+    return { state, members: members.map(assigned) }
+  },
+  join: async ({ group, topic }) => { member = await start(group, topic) },
+  poll: () => member.take(),
+  commit: ({ topic, positions }) =>
+    member.commit(Object.entries(positions).map(([p, o]) => ({ topic, partition: Number(p), offset: String(o) }))),
+  leave: () => member.stop(),
+}
+
+async function main() {
+  await admin.connect()
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const { op, ...rest } = JSON.parse(line)
+    const answer = await ops[op](rest).then(ok => ({ ok: ok ?? null }), e => ({ error: String(e.stack) }))
+    process.stdout.write(`${JSON.stringify(answer)}\n`)
+  }
+  process.exit(0) // whatever a failed op left open
+}
+
+main()
