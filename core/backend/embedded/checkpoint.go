@@ -18,6 +18,8 @@ const checkpointBatch = 1 << 20
 // time. The files being the truth, it may be lost. synced says that the files
 // have reached the disk, and makes it durable.
 func (s *Store) checkpoint(ps []*partition, synced bool) error {
+	s.saving.Lock()
+	defer s.saving.Unlock()
 	how := behind
 	if synced {
 		how = durable
@@ -59,7 +61,7 @@ func (p *partition) save(b *pebble.Batch, synced bool) (saved func(), err error)
 	return p.saveHeld(b, synced)
 }
 
-// saveHeld is save for who holds w.
+// saveHeld is save for who holds w. The store's saving is held as well.
 func (p *partition) saveHeld(b *pebble.Batch, synced bool) (saved func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

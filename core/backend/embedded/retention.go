@@ -33,6 +33,8 @@ func (s *Store) retain() {
 // retain drops whole segments from the front of the log, the present one
 // included when all of it has had its time.
 func (p *partition) retain(cfg topicconfig.Config, now int64) error {
+	p.store.saving.Lock()
+	defer p.store.saving.Unlock()
 	p.w.Lock()
 	defer p.w.Unlock()
 	if p.producers != nil && len(p.producers.byID) > 0 {

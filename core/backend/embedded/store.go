@@ -46,6 +46,10 @@ type Store struct {
 	// committed. Commits hold it shared.
 	committing sync.RWMutex
 
+	// saving is held from the making of a checkpoint until it is written. Who
+	// also takes a partition's w takes saving first.
+	saving sync.Mutex
+
 	keeper keeper
 }
 

@@ -1,0 +1,4 @@
+package embedded
+
+// Retain applies retention now.
+func (s *Store) Retain() { s.retain() }
