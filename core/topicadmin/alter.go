@@ -172,3 +172,28 @@ func (a Alterer) alterTopic(ctx context.Context, r Resource, validateOnly bool) 
 	}
 	return Failed(err)
 }
+
+// CostOfAlter returns the memory that the answer about the resources takes, for
+// [handler.Call.Reserve], with the copies that are made of their configs.
+func CostOfAlter(resources []Resource) int64 {
+	cost := Cost(func(yield func(string) bool) {
+		for _, r := range resources {
+			if !yield(r.Name) {
+				return
+			}
+		}
+	})
+	for _, r := range resources {
+		for _, c := range r.Configs {
+			cost += configCost + 2*int64(len(c.Name))
+			if c.Value != nil {
+				cost += 2 * int64(len(*c.Value))
+			}
+		}
+	}
+	return cost
+}
+
+// configCost is the memory in bytes of a Config, its entry in the set of names
+// and in the map of overrides, beyond its strings.
+const configCost = 256

@@ -50,17 +50,30 @@ func (c *Catalog) Apply(present map[string]string, changes []Change) (map[string
 	return after, nil
 }
 
-// alterList adds the items that are missing, or takes each item out once.
+// alterList adds the items that are missing, or takes each item out once. Lists
+// can be as long as a frame, so the time is linear.
 func alterList(value string, ch Change) string {
-	items := splitList(value)
-	for _, item := range splitList(ch.Value) {
-		at := slices.Index(items, item)
-		switch {
-		case ch.Op == kmsg.IncrementalAlterConfigOpAppend && at < 0:
-			items = append(items, item)
-		case ch.Op == kmsg.IncrementalAlterConfigOpSubtract && at >= 0:
-			items = slices.Delete(items, at, at+1)
+	items, given := splitList(value), splitList(ch.Value)
+	if ch.Op == kmsg.IncrementalAlterConfigOpAppend {
+		present := make(map[string]bool, len(items))
+		for _, item := range items {
+			present[item] = true
 		}
+		for _, item := range given {
+			if !present[item] {
+				present[item] = true
+				items = append(items, item)
+			}
+		}
+		return strings.Join(items, ",")
 	}
+	remove := make(map[string]int, len(given))
+	for _, item := range given {
+		remove[item]++
+	}
+	items = slices.DeleteFunc(items, func(item string) bool {
+		remove[item]--
+		return remove[item] >= 0
+	})
 	return strings.Join(items, ",")
 }

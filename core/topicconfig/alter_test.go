@@ -1,7 +1,9 @@
 package topicconfig
 
 import (
+	"fmt"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +65,26 @@ func TestApplyToLists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Long lists are changed in linear time.
+func TestApplyToLongLists(t *testing.T) {
+	t.Parallel()
+	const throttled = "follower.replication.throttled.replicas"
+	var a, b strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&a, "%d:1,", i)
+		fmt.Fprintf(&b, "%d:2,", i)
+	}
+	present := map[string]string{throttled: strings.TrimSuffix(a.String(), ",")}
+	more := strings.TrimSuffix(b.String(), ",")
+	c := catalog(t, nil)
+	longer, err := c.Apply(present, []Change{{throttled, kmsg.IncrementalAlterConfigOpAppend, more}})
+	require.NoError(t, err)
+	require.Equal(t, present[throttled]+","+more, longer[throttled])
+	again, err := c.Apply(longer, []Change{{throttled, kmsg.IncrementalAlterConfigOpSubtract, more}})
+	require.NoError(t, err)
+	require.Equal(t, present, again)
 }
 
 // One fault refuses all changes.

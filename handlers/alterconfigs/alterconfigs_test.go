@@ -1,0 +1,86 @@
+package alterconfigs
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
+	"github.com/iggykafka/gateway/core/topicadmin/admintest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t testing.TB) (handler.Handler, *admintest.Topics) {
+	s := admintest.New(t)
+	return New(s, s.Catalog, admintest.Node()), s
+}
+
+func TestConform(t *testing.T) {
+	h, _ := open(t)
+	handlertest.Conform(t, h)
+}
+
+func TestReadme(t *testing.T) {
+	h, _ := open(t)
+	handlertest.Readme(t, h, "README.md")
+}
+
+func Fuzz(f *testing.F) {
+	h, _ := open(f)
+	handlertest.Fuzz(f, h)
+}
+
+func TestScenarios(t *testing.T) {
+	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
+		h, s := open(t)
+		return handlertest.Env{Handler: h, Commands: s.Commands()}
+	})
+}
+
+// request sets one config of each of the named topics.
+func request(names ...string) *kmsg.AlterConfigsRequest {
+	req, value := kmsg.NewPtrAlterConfigsRequest(), "5"
+	for _, name := range names {
+		req.Resources = append(req.Resources, kmsg.AlterConfigsRequestResource{
+			ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: name,
+			Configs: []kmsg.AlterConfigsRequestResourceConfig{{Name: "retention.ms", Value: &value}},
+		})
+	}
+	return req
+}
+
+func codes(resp kmsg.Response) []int16 {
+	var codes []int16
+	for _, r := range resp.(*kmsg.AlterConfigsResponse).Resources {
+		codes = append(codes, r.ErrorCode)
+	}
+	return codes
+}
+
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	h, s := open(t)
+	admintest.Failing(t, s, h, func(int16) kmsg.Request { return request("a", "b") }, codes)
+}
+
+// A budget that is spent closes the connection before anything is changed.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	h, s := open(t)
+	_, err := s.Create("a", 1, nil)
+	require.NoError(t, err)
+	spent := errors.New("spent")
+	_, err = h.Handle(context.Background(), handler.Call{Memory: memory{spent}}, request("a"))
+	require.ErrorIs(t, err, spent)
+	require.Equal(t, "a partitions=1\n", s.String())
+}
+
+type memory struct{ err error }
+
+func (m memory) Reserve(context.Context, int64) error { return m.err }
