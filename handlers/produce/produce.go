@@ -197,7 +197,11 @@ func (w *work) firstFailure() error {
 		case e.message != "":
 			cause = errors.New(e.message)
 		}
-		return fmt.Errorf("produce with acks=0, topic %q %v, partition %d: %w", e.topic.Topic, uuid.UUID(e.topic.TopicID), e.index, cause)
+		name := e.topic.Topic
+		if name == "" {
+			name = uuid.UUID(e.topic.TopicID).String()
+		}
+		return fmt.Errorf("produce with acks=0, topic %q, partition %d: %w", name, e.index, cause)
 	}
 	return nil
 }
