@@ -211,12 +211,12 @@ func TestManyPartitions(t *testing.T) {
 	}
 }
 
-type memory struct {
+type budget struct {
 	charged int64
 	err     error
 }
 
-func (m *memory) Reserve(_ context.Context, n int64) error {
+func (m *budget) Reserve(_ context.Context, n int64) error {
 	m.charged += n
 	return m.err
 }
@@ -242,13 +242,13 @@ func TestRepeatedGroupsAreBounded(t *testing.T) {
 				req.Groups[i].Topics = []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", Partitions: []int32{0}}}
 			}
 		}
-		budget := &memory{}
-		_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: budget}, req)
+		charge := &budget{}
+		_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: charge}, req)
 		require.NoError(t, err)
-		require.Greater(t, budget.charged, int64(10*4096))
+		require.Greater(t, charge.charged, int64(10*4096))
 	}
 
 	spent := errors.New("spent")
-	_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &memory{err: spent}}, req)
+	_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &budget{err: spent}}, req)
 	require.ErrorIs(t, err, spent)
 }
