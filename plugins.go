@@ -27,14 +27,24 @@ import (
 	"github.com/iggykafka/gateway/core/backend/embedded"
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/handlers/alterconfigs"
 	"github.com/iggykafka/gateway/handlers/apiversions"
+	"github.com/iggykafka/gateway/handlers/createpartitions"
+	"github.com/iggykafka/gateway/handlers/createtopics"
+	"github.com/iggykafka/gateway/handlers/deletetopics"
 	"github.com/iggykafka/gateway/handlers/describecluster"
+	"github.com/iggykafka/gateway/handlers/describeconfigs"
 	"github.com/iggykafka/gateway/handlers/describegroups"
+	"github.com/iggykafka/gateway/handlers/describetopicpartitions"
+	"github.com/iggykafka/gateway/handlers/fetch"
 	"github.com/iggykafka/gateway/handlers/findcoordinator"
 	"github.com/iggykafka/gateway/handlers/heartbeat"
+	"github.com/iggykafka/gateway/handlers/incrementalalterconfigs"
+	"github.com/iggykafka/gateway/handlers/initproducerid"
 	"github.com/iggykafka/gateway/handlers/joingroup"
 	"github.com/iggykafka/gateway/handlers/leavegroup"
 	"github.com/iggykafka/gateway/handlers/listgroups"
+	"github.com/iggykafka/gateway/handlers/listoffsets"
 	"github.com/iggykafka/gateway/handlers/metadata"
 	"github.com/iggykafka/gateway/handlers/offsetcommit"
 	"github.com/iggykafka/gateway/handlers/offsetfetch"
@@ -57,6 +67,8 @@ func Core() fx.Option {
 func Handlers(opts ...Option) fx.Option {
 	return choose(opts,
 		api{0, produce.Module},
+		api{1, fetch.Module},
+		api{2, listoffsets.Module},
 		api{3, metadata.Module},
 		api{8, offsetcommit.Module},
 		api{9, offsetfetch.Module},
@@ -68,7 +80,15 @@ func Handlers(opts ...Option) fx.Option {
 		api{15, describegroups.Module},
 		api{16, listgroups.Module},
 		api{18, apiversions.Module},
+		api{19, createtopics.Module},
+		api{20, deletetopics.Module},
+		api{22, initproducerid.Module},
+		api{32, describeconfigs.Module},
+		api{33, alterconfigs.Module},
+		api{37, createpartitions.Module},
+		api{44, incrementalalterconfigs.Module},
 		api{60, describecluster.Module},
+		api{75, describetopicpartitions.Module},
 	)
 }
 

@@ -14,6 +14,7 @@ import (
 // The pages of the repository are promises. What can be checked of them is.
 
 var (
+	code        = regexp.MustCompile("(?s)```.*?```|`[^`]*`") // f[int](x) is no link
 	linkTarget  = regexp.MustCompile(`\]\(([^)#]+)\)`)
 	codeBlock   = regexp.MustCompile("(?s)```go\n(.*?)```")
 	makeCommand = regexp.MustCompile("(?m)(?:`|^    )make ([a-z]+)")
@@ -22,7 +23,7 @@ var (
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	for _, page := range files(t, ".md") {
-		for _, link := range linkTarget.FindAllStringSubmatch(read(t, page), -1) {
+		for _, link := range linkTarget.FindAllStringSubmatch(code.ReplaceAllString(read(t, page), ""), -1) {
 			if target := link[1]; !strings.Contains(target, "://") {
 				_, err := os.Stat(path.Join(path.Dir(page), target))
 				require.NoErrorf(t, err, "%s links to %s", page, target)
@@ -36,7 +37,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func TestReadmeCodeIsRealCode(t *testing.T) {
 	var programs strings.Builder
 	for _, file := range goFiles(t) {
-		if within(file, "examples") || within(file, "app/kafka-gateway") {
+		if within(file, "examples") {
 			programs.WriteString(read(t, file))
 		}
 	}
@@ -44,6 +45,23 @@ func TestReadmeCodeIsRealCode(t *testing.T) {
 	require.NotEmpty(t, blocks)
 	for _, block := range blocks {
 		require.Contains(t, programs.String(), block[1])
+	}
+}
+
+// The map of the rooms shows every room.
+func TestReadmeShowsEveryRoom(t *testing.T) {
+	readme := read(t, "README.md")
+	for _, rooms := range []string{"*", "core/*"} {
+		folders, err := filepath.Glob(rooms)
+		require.NoError(t, err)
+		for _, folder := range folders {
+			info, err := os.Stat(folder)
+			require.NoError(t, err)
+			room := info.IsDir() && folder != "bin" && folder != "data"
+			if room && !strings.Contains(readme, "["+folder+"]("+folder+")") {
+				t.Errorf("the README does not show %s", folder)
+			}
+		}
 	}
 }
 

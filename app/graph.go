@@ -24,6 +24,9 @@ func Options(c Config, log *zap.Logger) fx.Option {
 
 func (l loaded) options(log *zap.Logger) fx.Option {
 	c := l.Config
+	if c.Storage.Backend == backendMemory {
+		c.Storage.Dir = "memory" // only a name now, for messages
+	}
 	return fx.Options(
 		fx.WithLogger(func() fxevent.Logger { return fxEvents(log) }),
 		fx.Supply(

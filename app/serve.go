@@ -34,8 +34,6 @@ func (p program) serve(ctx context.Context, l loaded) error {
 		fx.Options(p.modules...),
 		fx.Populate(&srv),
 		fx.Decorate(func(fx.Shutdowner) fx.Shutdowner { return shutdowner{failed} }),
-		fx.StartTimeout(365*24*time.Hour), // a store that was not closed well reads its tail first
-		fx.StopTimeout(l.Server.ShutdownDrain+stopGrace),
 	)
 	if err := app.Err(); err != nil {
 		return cause(err)
@@ -51,28 +49,27 @@ func (p program) serve(ctx context.Context, l loaded) error {
 	case <-failed:
 		err = errors.New("the gateway cannot go on; the log says why")
 	}
-	return errors.Join(err, p.stop(app))
+	return errors.Join(err, p.stop(app, l.Server.ShutdownDrain+stopGrace))
 }
 
-// start starts the gateway. A signal meanwhile breaks the start off.
+// start starts the gateway, for as long as it takes: a store that was not
+// closed well reads its tail first. A signal meanwhile ends the program there
+// and then, which the store stands as it stands any other sudden end.
 func (p program) start(ctx context.Context, app *fx.App) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	started := make(chan error, 1)
 	go func() { started <- app.Start(ctx) }()
 	select {
 	case err := <-started:
 		return err
 	case s := <-p.signals:
-		cancel()
-		return errors.Join(fmt.Errorf("stopped by %v before it was ready", s), p.stop(app))
+		return fmt.Errorf("ended by a signal (%v) before it was ready", s)
 	}
 }
 
 // stop drains and closes the gateway. Another signal breaks that off: the
 // program ends, and the work that is left with it.
-func (p program) stop(app *fx.App) error {
-	ctx, cancel := context.WithTimeout(context.Background(), app.StopTimeout())
+func (p program) stop(app *fx.App, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- app.Stop(ctx) }()

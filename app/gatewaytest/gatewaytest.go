@@ -27,8 +27,8 @@ import (
 	"github.com/iggykafka/gateway/core/server"
 )
 
-// startTimeout bounds start and stop: far more than either ever takes.
-const startTimeout = time.Minute
+// patience bounds start and stop: far more than either ever takes.
+const patience = time.Minute
 
 // Start runs a gateway until the end of the test and returns its address. The
 // options are modules to add, and those of this package. A gateway that does
@@ -52,17 +52,19 @@ func Start(t testing.TB, opts ...fx.Option) (addr string) {
 		s.plugins,
 		fx.Options(s.modules...),
 		fx.Populate(&srv),
-		fx.StartTimeout(startTimeout),
-		fx.StopTimeout(startTimeout),
 	)
 	if err := gw.Err(); err != nil {
 		t.Fatalf("gatewaytest: the gateway does not fit together: %v", err)
 	}
-	if err := gw.Start(context.Background()); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := gw.Start(ctx); err != nil {
 		t.Fatalf("gatewaytest: start: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := gw.Stop(context.Background()); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := gw.Stop(ctx); err != nil {
 			t.Errorf("gatewaytest: stop: %v", err)
 		}
 	})

@@ -21,9 +21,10 @@ func TestNobodyDeletesTopics(t *testing.T) {
 
 	versions, err := admin.ApiVersions(t.Context())
 	require.NoError(t, err)
-	_, _, served := versions[1].KeyVersions(kmsg.DeleteTopics.Int16())
+	broker := versions[1]
+	_, _, served := broker.KeyVersions(kmsg.DeleteTopics.Int16())
 	require.False(t, served)
-	_, _, served = versions[1].KeyVersions(kmsg.CreateTopics.Int16())
+	_, _, served = broker.KeyVersions(kmsg.CreateTopics.Int16())
 	require.True(t, served)
 
 	_, err = admin.CreateTopic(t.Context(), 1, 1, nil, "orders")
