@@ -155,15 +155,20 @@ func (c *conn) read(t *turn) error {
 	if err := c.await(); err != nil {
 		return err
 	}
+	var began time.Time // of a request that is not all here yet
 	if !c.in.Arrived(wire.PrefixSize) {
-		c.readWithin(0)
+		began = time.Now()
+		c.readWithin(began, 0)
 	}
 	size, err := c.in.Prefix()
 	if err != nil {
 		return c.readFailed(err)
 	}
 	if !c.in.FrameArrived(size) {
-		c.readWithin(size)
+		if began.IsZero() {
+			began = time.Now()
+		}
+		c.readWithin(began, size)
 	}
 	if t.frame, err = c.in.Frame(c.ctx, size, &t.lease); err != nil {
 		return c.readFailed(err)
@@ -198,9 +203,9 @@ func (c *conn) await() error {
 
 // readWithin sets the time for the rest of a request of size bytes. The first
 // one has a limit of its own.
-func (c *conn) readWithin(size int) {
+func (c *conn) readWithin(began time.Time, size int) {
 	if c.begun {
-		c.nc.readBy = time.Now().Add(c.s.cfg.ReadTimeout + perMiB(size))
+		c.nc.readBy = began.Add(c.s.cfg.ReadTimeout + perMiB(size))
 	}
 }
 

@@ -38,9 +38,8 @@ type running struct {
 	logs *observer.ObservedLogs
 }
 
-// start starts a server with the handlers on a free port, and stops it when
-// the test ends.
-func start(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
+// build makes a server with the handlers; it does not listen.
+func build(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
 	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Listen = "127.0.0.1:0"
@@ -57,10 +56,72 @@ func start(t testing.TB, change func(*Config), handlers ...handler.Handler) *run
 	budget := guard.NewBudget(cfg.MemoryBudget, cfg.BudgetWait)
 	r.Server, err = New(cfg, d, budget, r.node, zap.New(core), r.reg)
 	require.NoError(t, err)
+	return r
+}
+
+// start starts a server with the handlers on a free port, and stops it when
+// the test ends.
+func start(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
+	t.Helper()
+	r := build(t, change, handlers...)
 	require.NoError(t, r.Start(context.Background()))
 	t.Cleanup(func() { require.NoError(t, r.Stop(context.Background())) })
 	return r
 }
+
+// pipes starts a server whose connections are pipes in memory, for tests in a
+// synctest bubble: channels that its handlers wait on must be made in there.
+func pipes(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
+	t.Helper()
+	r := build(t, change, handlers...)
+	r.serve(&pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})})
+	t.Cleanup(func() { require.NoError(t, r.Stop(context.Background())) })
+	return r
+}
+
+// pipe connects to a server of pipes. Writes wait until the server reads.
+func (r *running) pipe() *client {
+	near, far := net.Pipe()
+	r.ln.(*pipeListener).conns <- pipeConn{far}
+	return &client{Conn: near, t: r.t}
+}
+
+// pipeConn closes with the error of a socket.
+type pipeConn struct{ net.Conn }
+
+func (c pipeConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, asSocket(err)
+}
+
+func (c pipeConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	return n, asSocket(err)
+}
+
+func asSocket(err error) error {
+	if err == io.ErrClosedPipe {
+		return net.ErrClosed
+	}
+	return err
+}
+
+type pipeListener struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipeListener) Close() error   { close(l.closed); return nil }
+func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // closed waits until want connections have ended for a reason.
 func (r *running) closed(reason string, want int) {

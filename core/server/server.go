@@ -99,10 +99,15 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	host, port := advertised(s.cfg.Advertise, ln.Addr().(*net.TCPAddr))
 	s.node.Advertise(host, port)
+	s.serve(ln)
+	return nil
+}
+
+// serve begins to accept from a listener.
+func (s *Server) serve(ln net.Listener) {
 	s.ln = ln
 	s.running.Add(1)
 	go s.accept()
-	return nil
 }
 
 // Addr returns the address that the server listens on; nil before Start.
