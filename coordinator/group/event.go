@@ -51,7 +51,8 @@ type Leave struct {
 }
 
 // Disconnect says that nobody waits any more for the answer to Call. It is not
-// answered itself. A call that is not parked is ignored.
+// answered itself. A call that is not parked is ignored; one that a deadline
+// answers in the same step is answered.
 type Disconnect struct {
 	Call Call
 }

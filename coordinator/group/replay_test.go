@@ -22,7 +22,7 @@ import (
 // machine. (To rewrite the files, run TestScenarios alone.)
 func TestScenariosThroughMemory(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	eachFile(t, func(t *testing.T, path string) {
 		var script []datadriven.TestData
 		datadriven.RunTest(t, path, func(_ *testing.T, td *datadriven.TestData) string {
 			script = append(script, *td)

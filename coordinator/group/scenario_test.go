@@ -3,6 +3,7 @@ package group_test
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,7 +49,7 @@ type (
 
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	eachFile(t, func(t *testing.T, path string) {
 		cfg := coordinator.DefaultConfig()
 		var d driver
 		datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
@@ -62,6 +63,16 @@ func TestScenarios(t *testing.T) {
 			return run(t, d, td) + d.state()
 		})
 	})
+}
+
+// eachFile runs a test for each scenario file.
+func eachFile(t *testing.T, test func(t *testing.T, path string)) {
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 30)
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) { test(t, path) })
+	}
 }
 
 // run submits the events of one directive and returns the answers.
