@@ -78,33 +78,30 @@ func (d *Dispatcher) Dispatch(
 	if err != nil {
 		return nil, &Error{Reason: BadHeader, Err: err}
 	}
-	r, ok := d.routes[head.Key]
-	switch {
-	case !ok:
-		d.metrics.unknownKey.Inc()
-		return nil, from.fail(head, UnknownKey, ErrUnknownKey)
-	case !r.spec.Contains(head.Version):
-		r.unsupported.Inc()
-		return d.unsupported(r, from, head, payload, lease, pool)
-	}
-	id, body, err := wire.Split(payload, head.Version >= r.flexibleFrom)
+	r, known := d.routes[head.Key]
+	served := known && r.spec.Contains(head.Version)
+	// Of a version that is not served only the part of the header is read that
+	// all versions share.
+	id, body, err := wire.Split(payload, served && head.Version >= r.flexibleFrom)
 	if err != nil {
 		return nil, &Error{Reason: BadHeader, Err: err}
 	}
 	from.setClientID(id)
-	return d.answer(ctx, r, from, head, body, lease, pool)
+	switch {
+	case served:
+		return d.answer(ctx, r, from, head, body, lease, pool)
+	case known:
+		return d.unsupported(r, from, head, lease, pool)
+	}
+	d.metrics.unknownKey.Inc()
+	return nil, from.fail(head, UnknownKey, ErrUnknownKey)
 }
 
-// unsupported answers a version outside the range, or refuses to. Only the part
-// of the header that all versions share is read.
+// unsupported answers a version outside the range, or refuses to.
 func (d *Dispatcher) unsupported(
-	r *route, from *Caller, head wire.Header, payload []byte, lease *guard.Lease, pool *wire.Pool,
+	r *route, from *Caller, head wire.Header, lease *guard.Lease, pool *wire.Pool,
 ) (*wire.Buffer, error) {
-	id, _, err := wire.Split(payload, false)
-	if err != nil {
-		return nil, &Error{Reason: BadHeader, Err: err}
-	}
-	from.setClientID(id)
+	r.unsupported.Inc()
 	if r.spec.Unsupported == nil {
 		return nil, from.fail(head, UnsupportedVersion, fmt.Errorf("%w, %d to %d",
 			ErrUnsupportedVersion, r.spec.Min, r.spec.Max))

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +142,38 @@ func TestMiddleware(t *testing.T) {
 	_, err = table.entries[12].Handle(context.Background(), handler.Call{}, kmsg.NewPtrHeartbeatRequest())
 	require.NoError(t, err)
 	require.Equal(t, []string{"outer", "inner"}, trace)
+}
+
+// E9: a layer that denies everything closes every connection, and no handler is
+// called.
+func TestDenyAll(t *testing.T) {
+	t.Parallel()
+	called := false
+	denied := errors.New("denied")
+	deny := func(h handler.Handler) handler.Handler { return refusing{h, denied} }
+	table, err := NewTable([]handler.Handler{
+		answering(func(*kmsg.HeartbeatRequest) int16 { called = true; return 0 }),
+		dispatchtest.ApiVersions(), dispatchtest.Produce(),
+	}, nil, deny)
+	require.NoError(t, err)
+	d, err := New(table, defaults, nil)
+	require.NoError(t, err)
+	b := &bench{Dispatcher: d, t: t}
+	for _, r := range d.routes {
+		for v := r.spec.Min; v <= r.spec.Max; v++ {
+			b.fails(payload(r.NewRequest(), v), HandlerFailed, denied)
+		}
+	}
+	require.False(t, called)
+}
+
+type refusing struct {
+	handler.Handler
+	err error
+}
+
+func (h refusing) Handle(context.Context, handler.Call, kmsg.Request) (kmsg.Response, error) {
+	return nil, h.err
 }
 
 type traced struct {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -125,6 +126,9 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// maxHostName is the longest name that DNS has, in bytes.
+const maxHostName = 253
+
 // splitAddress parses host:port with a port of at least min.
 func splitAddress(s string, min int) (host string, port int, err error) {
 	host, p, err := net.SplitHostPort(s)
@@ -151,8 +155,8 @@ func parseAdvertise(s string) (host string, port int, err error) {
 	if wildcard(host) {
 		return "", 0, fmt.Errorf("%q is no address that a client can connect to", s)
 	}
-	if len(host) > math.MaxInt16 {
-		return "", 0, fmt.Errorf("a host name of %d bytes", len(host))
+	if strings.ContainsAny(host, "/ []") || len(host) > maxHostName {
+		return "", 0, fmt.Errorf("%q is not a host or host:port", s)
 	}
 	return host, port, nil
 }
