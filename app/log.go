@@ -17,7 +17,7 @@ func newLogger(c Log, w io.Writer) (*zap.Logger, error) {
 		return nil, err
 	}
 	style := zap.NewProductionEncoderConfig()
-	style.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	style.EncodeTime = zapcore.TimeEncoderOfLayout("2006-01-02T15:04:05.000Z07:00")
 	style.EncodeDuration = zapcore.StringDurationEncoder
 	encoder := zapcore.NewJSONEncoder(style)
 	if c.Format == "console" {
