@@ -80,7 +80,7 @@ func (k *keeper) run() {
 		k.look()
 		k.settleFull()
 		if err := k.store.checkpoint(k.takeDirty(), false); err != nil {
-			k.store.log.Warn("a checkpoint failed; the next start reads more", zap.Error(err))
+			k.store.log.Warn("a checkpoint failed; the next start reads more", cause(err))
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (k *keeper) settleFull() {
 		quiet := f.p.gone || f.p.start > f.g.base
 		f.p.mu.Unlock()
 		if err != nil && !quiet {
-			k.store.log.Warn("a full segment could not be brought to the disk", zap.String("file", f.g.name), zap.Error(err))
+			k.store.log.Warn("a full segment could not be brought to the disk", zap.String("file", f.g.name), cause(err))
 		}
 	}
 }
@@ -186,5 +186,5 @@ func (k *keeper) trouble(err error) {
 		k.setFull(true)
 		return
 	}
-	k.store.log.Error("writing failed", zap.Error(err))
+	k.store.log.Error("writing failed", cause(err))
 }

@@ -22,6 +22,8 @@ type meta struct {
 	// failed holds the first error of a commit. Pebble cannot go on after one,
 	// so it is not asked again.
 	failed atomic.Pointer[error]
+	// stuck: pebble panicked and may hold its locks for ever.
+	stuck atomic.Bool
 }
 
 // durability says what a commit has reached when it returns.
@@ -47,9 +49,16 @@ func openMeta(dir string, fs vfs.FS, sync bool, log *zap.Logger) (*meta, error) 
 		// would note syncs that walFS leaves out.
 		FormatMajorVersion: pebble.FormatColumnarBlocks,
 	}
-	opts.EventListener = &pebble.EventListener{BackgroundError: func(err error) {
-		log.Warn("background work of the metadata store failed; it is tried again", zap.String("dir", dir), zap.Error(err))
-	}}
+	opts.EventListener = &pebble.EventListener{
+		BackgroundError: func(err error) {
+			log.Warn("background work of the metadata store failed; it is tried again", zap.String("dir", dir), cause(err))
+		},
+		// Without this, pebble would call damage fatal. Who reads it gets an error.
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			log.Error("the metadata store is damaged: restore the data directory from a backup",
+				zap.String("file", info.Path), cause(info.Details))
+		},
+	}
 	db, err := pebble.Open(dir, opts)
 	if err != nil {
 		m.cache.Unref()
@@ -64,6 +73,7 @@ func (m *meta) commit(b *pebble.Batch, how durability) (err error) {
 	defer func() {
 		// Pebble panics when it cannot begin a new log.
 		if r := recover(); r != nil {
+			m.stuck.Store(true)
 			m.fail(fmt.Errorf("pebble: %v", r))
 		}
 		if failed := m.failed.Load(); failed != nil {
@@ -141,17 +151,21 @@ func (m *meta) fail(err error) {
 	wrapped := fmt.Errorf("%w: metadata store: %w", backend.ErrStorage, err)
 	if m.failed.CompareAndSwap(nil, &wrapped) {
 		m.log.Error("the metadata store failed and takes no more changes; see to the disk, then start the gateway again",
-			zap.Error(err))
+			cause(err))
 	}
 }
 
-// close closes pebble. After a failure it is left alone: a log that could not
-// be written cannot be closed either.
-func (m *meta) close() error {
-	if failed := m.failed.Load(); failed != nil {
-		return *failed
+// close closes pebble. After a panic it is left alone: it would not come back.
+func (m *meta) close() (err error) {
+	if m.stuck.Load() {
+		return *m.failed.Load()
 	}
-	err := m.db.Close()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("pebble: %v", r)
+		}
+	}()
+	err = m.db.Close()
 	m.cache.Unref()
 	return err
 }

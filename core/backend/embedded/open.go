@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
 
 	"github.com/google/uuid"
@@ -84,9 +85,20 @@ func (s *Store) unreadable(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return s.refusal(err)
 	}
+	err = oneLine{err}
 	return fmt.Errorf("the metadata store %s cannot be read: %w: restore %s from a backup, or move it away to start with an empty one; nothing has been changed",
 		s.fs.PathJoin(s.dir, metaDir), err, s.cfg.Dir)
 }
+
+// oneLine is an error without line breaks in its text.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+func (e oneLine) Unwrap() error { return e.error }
+
+// cause is the log field of an error. zap.Error would print the stacks that
+// pebble's errors carry.
+func cause(err error) zap.Field { return zap.String("error", oneLine{err}.Error()) }
 
 func (s *Store) openMeta() error {
 	dir := s.fs.PathJoin(s.dir, metaDir)
@@ -158,7 +170,7 @@ func (s *Store) loadTopics() error {
 	}
 	for _, id := range doomed {
 		if err := s.removeFiles(id); err != nil {
-			s.log.Warn("files of a deleted topic cannot be removed", zap.Stringer("id", id), zap.Error(err))
+			s.log.Warn("files of a deleted topic cannot be removed", zap.Stringer("id", id), cause(err))
 		}
 	}
 	return s.meta.scan(plainKey(keyTopic), func(key, value []byte) error {

@@ -87,7 +87,7 @@ func (r *recovery) run() error {
 	}
 	if !errors.Is(err, errDamaged) { // damage has been told of
 		r.store.log.Error("a partition cannot be read and is refused: "+remedy(err),
-			zap.String("topic", p.topic.name), zap.Int32("partition", p.index), zap.Error(err))
+			zap.String("topic", p.topic.name), zap.Int32("partition", p.index), cause(err))
 	}
 	p.fail(err)
 	return nil
@@ -236,6 +236,6 @@ func (r *recovery) hole(from, to int64) {
 func (r *recovery) damage(g *segment, at int64, err error) error {
 	r.store.log.Error("a segment file is damaged and its partition is refused: restore the file from a backup, or move it away to give its records up, and start the gateway again",
 		zap.String("topic", r.p.topic.name), zap.Int32("partition", r.p.index),
-		zap.String("file", g.name), zap.Int64("byte", at), zap.Error(err))
+		zap.String("file", g.name), zap.Int64("byte", at), cause(err))
 	return fmt.Errorf("%s at byte %d: %w", g.name, at, err)
 }

@@ -24,7 +24,7 @@ func (s *Store) retain() {
 		for _, p := range *t.partitions.Load() {
 			if err := p.retain(cfg, now); err != nil {
 				s.log.Warn("retention failed; it is tried again", zap.String("topic", t.name),
-					zap.Int32("partition", p.index), zap.Error(err))
+					zap.Int32("partition", p.index), cause(err))
 			}
 		}
 	}

@@ -71,7 +71,7 @@ func (r *recovery) cut(g *segment, length int64, why error) error {
 	r.p.torn = true
 	r.store.log.Warn("a segment ends with bytes that are no whole record batch, left by an interrupted write; they are not used",
 		zap.String("topic", r.p.topic.name), zap.Int32("partition", r.p.index), zap.String("file", g.name),
-		zap.Int64("byte", g.size), zap.Int64("bytes", length-g.size), zap.Error(why))
+		zap.Int64("byte", g.size), zap.Int64("bytes", length-g.size), cause(why))
 	if g.size > 0 {
 		return nil
 	}

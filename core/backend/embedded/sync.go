@@ -96,7 +96,7 @@ func (p *partition) runSync(g *segment, written segmentValue, done chan struct{}
 		// What the disk has is unknown now, and a second sync may falsely
 		// succeed: the files are read again at the next start.
 		p.store.log.Error("a partition's file could not be brought to the disk; the partition is refused until the gateway is started again",
-			zap.String("topic", p.topic.name), zap.Int32("partition", p.index), zap.String("file", g.name), zap.Error(err))
+			zap.String("topic", p.topic.name), zap.Int32("partition", p.index), zap.String("file", g.name), cause(err))
 		p.fail(err)
 		return
 	}

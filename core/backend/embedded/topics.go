@@ -247,7 +247,7 @@ func (s *Store) DeleteTopic(_ context.Context, id uuid.UUID) error {
 	}
 	if err := s.removeFiles(id); err != nil {
 		s.log.Warn("files of a deleted topic are left; the next start tries again",
-			zap.String("topic", t.name), zap.String("dir", t.dir), zap.Error(err))
+			zap.String("topic", t.name), zap.String("dir", t.dir), cause(err))
 	}
 	return nil
 }
