@@ -124,6 +124,9 @@ func awaitCoordinator(t *testing.T, s *side) {
 		s.ask(t, find, nil)
 		return s.ask(t, req, nil)["Topics[0].Partitions[0].ErrorCode"] == "0"
 	}, wait, pause, "the broker's coordinator does not come up")
+	require.Eventually(t, func() bool {
+		return s.ask(t, kmsg.NewPtrInitProducerIDRequest(), nil)["ErrorCode"] == "0"
+	}, wait, pause, "the broker hands out no producer ids")
 	drop := kmsg.NewPtrDeleteTopicsRequest()
 	drop.Version, drop.TopicNames, drop.TimeoutMillis = 3, []string{"warm-up"}, 5000
 	s.ask(t, drop, nil)

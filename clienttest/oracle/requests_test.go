@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -48,6 +49,7 @@ func learnTopic(s *side, resp kmsg.Response) {
 				s.learn("id of "+*t.Topic, t.TopicID)
 			}
 		}
+		slices.SortStableFunc(r.Topics, func(a, b kmsg.MetadataResponseTopic) int { return byName(a.Topic, b.Topic) })
 	}
 }
 

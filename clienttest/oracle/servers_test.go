@@ -1,18 +1,120 @@
 package oracle
 
 import (
+	"fmt"
+	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/internal/rawclient"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 const (
-	wait  = 60 * time.Second
+	// wait bounds the start of a broker on a slow machine.
+	wait  = 2 * time.Minute
 	pause = 100 * time.Millisecond
 	// patience is how long an answer may take. Kafka never answers some
 	// requests, so a stream sends those at one version only.
 	patience = 5 * time.Second
 )
 
-func kafkaAddr(t *testing.T) string   { return os.Getenv("KAFKA_ORACLE_ADDR") }
-func gatewayAddr(t *testing.T) string { return os.Getenv("KAFKA_GATEWAY_TEST_ADDR") }
+// kafkaVar names a Kafka 4.4 broker to compare with, freshly made and without
+// topics; without it the test starts one.
+const kafkaVar = "KAFKA_ORACLE_ADDR"
+
+func gatewayAddr(t *testing.T) string { return clienttest.Address(t) }
+
+func kafkaAddr(t *testing.T) string {
+	if addr := os.Getenv(kafkaVar); addr != "" {
+		return addr
+	}
+	return startKafka(t)
+}
+
+// startKafka runs a single-node Kafka 4.4 until the end of the test.
+func startKafka(t *testing.T) string {
+	jars := kafkaJars(t)
+	dir := t.TempDir()
+	broker, controller := freePort(t), freePort(t)
+	properties := filepath.Join(dir, "server.properties")
+	require.NoError(t, os.WriteFile(properties, fmt.Appendf(nil, `
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:%[2]d
+listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d
+advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+controller.listener.names=CONTROLLER
+log.dirs=%[3]s/data
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+`, broker, controller, dir), 0o644))
+
+	java := func(class string, args ...string) *exec.Cmd {
+		return exec.Command("java", append([]string{
+			"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+			"-cp", filepath.Join(jars, "*"), class}, args...)...)
+	}
+	out, err := java("kafka.tools.StorageTool", "format", "-t", "b3JhY2xlb3JhY2xlb3JhYw", "-c", properties).CombinedOutput()
+	require.NoErrorf(t, err, "%s", out)
+
+	log, err := os.Create(filepath.Join(dir, "log"))
+	require.NoError(t, err)
+	server := java("kafka.Kafka", properties)
+	server.Stdout, server.Stderr = log, log
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = server.Process.Signal(syscall.SIGTERM)
+		_ = server.Wait()
+		log.Close()
+		if t.Failed() {
+			tail, _ := os.ReadFile(log.Name())
+			t.Logf("the broker's log ends: %s", tail[max(0, len(tail)-2000):])
+		}
+	})
+	addr := fmt.Sprintf("127.0.0.1:%d", broker)
+	require.Eventually(t, func() bool { return answers(addr) }, wait, pause, "the broker does not answer")
+	return addr
+}
+
+// kafkaJars installs the broker, which comes with the tools that need it.
+func kafkaJars(t *testing.T) string {
+	clienttest.NeedCommand(t, "java", "mvn")
+	return clienttest.Install(t, "kafka-broker", []string{"../cli/pom-4.4.xml"}, func(dir string) {
+		clienttest.Command(t, dir, "mvn", "-B", "-q", "-f", "pom-4.4.xml", "dependency:copy-dependencies", "-DoutputDirectory="+dir)
+	})
+}
+
+func answers(addr string) bool {
+	c, err := rawclient.Dial(addr, "oracle")
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(patience))
+	_, err = c.Call(kmsg.NewPtrApiVersionsRequest())
+	return err == nil
+}
+
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
