@@ -116,13 +116,13 @@ func kafka44() []Definition {
 		define("retention.ms", int64s, "604800000", atLeast(-1), "log.retention.ms").withoutBrokerDefault().
 			effective("Time that records are kept; -1 means without limit."),
 		define("segment.bytes", int32s, "1073741824", atLeast(1024*1024), "log.segment.bytes").
-			shown("Size at which a new segment file begins; retention removes whole segments."),
+			effective("Size at which a new segment file begins, in the embedded store; retention removes whole segments."),
 		define("segment.index.bytes", int32s, "10485760", atLeast(4), "log.index.size.max.bytes").
 			shown("Largest size of an index file."),
 		define("segment.jitter.ms", int64s, "0", atLeast(0), "log.roll.jitter.ms").withoutBrokerDefault().
 			shown("Random time taken off segment.ms."),
 		define("segment.ms", int64s, "604800000", atLeast(1), "log.roll.ms").withoutBrokerDefault().
-			shown("Age at which a new segment file begins."),
+			effective("Age at which a new segment file begins, in the embedded store."),
 		define("unclean.leader.election.enable", boolean, "false", nil, "unclean.leader.election.enable").
 			shown("Whether replicas behind the leader may become leader; the gateway has one."),
 	}

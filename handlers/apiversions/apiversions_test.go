@@ -37,6 +37,8 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
+func TestAnything(t *testing.T) { admintest.Anything(t, open) }
+
 // apis is a small table: the row of key 0 shows a minimum that is not served.
 var apis = []handler.Range{{Key: 0, Min: 0, Max: 13}, {Key: 1, Min: 4, Max: 18}, {Key: 18, Min: 0, Max: 5}}
 

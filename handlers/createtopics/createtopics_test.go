@@ -39,6 +39,8 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
+func TestAnything(t *testing.T) { admintest.Anything(t, open) }
+
 // Configs at their default are left out of the scenarios, and made-up ids.
 var (
 	defaultConfig = regexp.MustCompile(`  - Name: .*\n    Value: .*\n    ReadOnly: false\n    Source: 5\n    IsSensitive: false\n`)

@@ -38,6 +38,10 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
+func TestAnything(t *testing.T) {
+	admintest.Anything(t, func(t testing.TB) (handler.Handler, *admintest.Topics) { return open(t, true) })
+}
+
 func TestScenarios(t *testing.T) {
 	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
 		h, s := open(t, !strings.Contains(t.Name(), "disabled"))

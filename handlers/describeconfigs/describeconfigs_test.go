@@ -59,6 +59,8 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
+func TestAnything(t *testing.T) { admintest.Anything(t, open) }
+
 // Configs are shown one a line.
 var shown = regexp.MustCompile(`(?m)^  - Name: "(.*)"\n    Value: (.*)\n    ReadOnly: (.*)\n    IsDefault: .*\n    Source: (.*)\n    IsSensitive: false\n`)
 

@@ -36,6 +36,8 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
+func TestAnything(t *testing.T) { admintest.Anything(t, open) }
+
 func TestScenarios(t *testing.T) {
 	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
 		h, s := open(t)

@@ -18,7 +18,9 @@
 // # Size
 //
 // The answer is priced before it is built. Above the frame limit the connection
-// closes: a part of the list would make the other topics look deleted.
+// closes: a part of the list would make the other topics look deleted. The
+// topics of an answer share their partitions; a wrapper that changes one must
+// copy it first.
 package metadata
 
 import (

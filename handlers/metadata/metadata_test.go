@@ -32,6 +32,13 @@ func TestConform(t *testing.T) { handlertest.Conform(t, open(admintest.New(t), d
 func TestReadme(t *testing.T)  { handlertest.Readme(t, open(admintest.New(t), defaults), "README.md") }
 func Fuzz(f *testing.F)        { handlertest.Fuzz(f, open(admintest.New(f), defaults)) }
 
+func TestAnything(t *testing.T) {
+	admintest.Anything(t, func(t testing.TB) (handler.Handler, *admintest.Topics) {
+		s := admintest.New(t)
+		return open(s, defaults), s
+	})
+}
+
 func TestScenarios(t *testing.T) {
 	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
 		s, cfg := admintest.New(t), defaults
