@@ -1,0 +1,258 @@
+// Package cli runs Kafka's own command-line tools, of several versions of Kafka. What they print is compared
+// with golden files that a real Kafka broker wrote:
+//
+//	KAFKA_GATEWAY_TEST_ADDR=host:port go test ./clienttest/cli -run Golden -rewrite
+//
+// Read the diff afterwards: only what the gateway knowingly does otherwise may be edited.
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.uber.org/goleak"
+
+	"github.com/iggykafka/gateway/clienttest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// versions of Kafka whose tools are tested; each has a pom and golden files.
+func versions() []string { return []string{"4.4", "3.9", "2.8"} }
+
+// TestGolden runs the files testdata/VERSION/*.txt. Their commands:
+//
+//	records topic=T     writes the lines "partition time-in-ms value" as records
+//	run [only=PREFIX]   runs each line as a command; --bootstrap-server is added. Lines of output that do not
+//	                    start with the prefix are left out, for lists that show what other tests made
+//	input               runs the first line as a command and gives it the rest as standard input
+//	consumers group=G topic=T count=N    starts console consumers, which never commit, and waits until they share
+//	                    the topic
+//	stop                stops them and waits until the group has no members
+//
+// The output of a command is its standard output, normalised, and its exit code unless that is 0. Above it stands
+// the command, as in a terminal.
+func TestGolden(t *testing.T) {
+	_, isBroker := clienttest.Broker()
+	require.True(t, isBroker || flag.Lookup("rewrite").Value.String() == "false", "golden files are written by a Kafka broker only")
+	for _, version := range versions() {
+		t.Run(version, func(t *testing.T) {
+			g := newGolden(t, version)
+			datadriven.Walk(t, filepath.Join("testdata", version), func(t *testing.T, path string) {
+				g.clean(t)
+				datadriven.RunTest(t, path, g.do)
+			})
+		})
+	}
+}
+
+// golden is the state of the files of one version.
+type golden struct {
+	addr, classPath string
+	tools           *tools
+	admin           *kadm.Client
+	running         []process
+	group           string
+}
+
+func newGolden(t *testing.T, version string) *golden {
+	g := &golden{addr: clienttest.Address(t), classPath: install(t, version)}
+	g.tools = startTools(t, g.classPath)
+	var err error
+	g.admin, err = kadm.NewOptClient(kgo.SeedBrokers(g.addr), kgo.MetadataMinAge(10*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(g.admin.Close)
+	return g
+}
+
+// clean removes what earlier files or runs left: all names in the files start with cli-.
+func (g *golden) clean(t *testing.T) {
+	topics := func() (names []string) {
+		listed, err := g.admin.ListTopics(t.Context())
+		require.NoError(t, err)
+		return slices.DeleteFunc(listed.Names(), func(name string) bool { return !strings.HasPrefix(name, "cli-") })
+	}
+	if names := topics(); len(names) > 0 {
+		_, err := g.admin.DeleteTopics(t.Context(), names...)
+		require.NoError(t, err)
+	}
+	await(t, "all topics to be deleted", func() bool { return len(topics()) == 0 })
+	if _, isBroker := clienttest.Broker(); isBroker { // a gateway's groups go with their members
+		_, err := g.admin.DeleteGroups(t.Context(), "cli-group")
+		require.NoError(t, err)
+	}
+}
+
+func (g *golden) do(t *testing.T, d *datadriven.TestData) string {
+	g.tools.t = t
+	var only, topic string
+	d.MaybeScanArgs(t, "only", &only)
+	d.MaybeScanArgs(t, "topic", &topic)
+	lines := strings.Split(strings.TrimRight(d.Input, "\n"), "\n")
+	switch d.Cmd {
+	case "records":
+		g.records(t, topic, lines)
+		return ""
+	case "run":
+		var out strings.Builder
+		for _, line := range lines {
+			fmt.Fprintf(&out, "$ %s\n%s", line, g.run(line, "", only))
+		}
+		return out.String()
+	case "input":
+		return g.run(lines[0], strings.Join(lines[1:], "\n")+"\n", only)
+	case "consumers":
+		var count int
+		d.ScanArgs(t, "group", &g.group)
+		d.ScanArgs(t, "count", &count)
+		g.consumers(t, topic, count)
+		return ""
+	case "stop":
+		g.stop(t)
+		return ""
+	}
+	t.Fatalf("%s: no such command: %s", d.Pos, d.Cmd)
+	return ""
+}
+
+// run runs a command line. Words are separated by spaces; there are no quotes.
+func (g *golden) run(line, stdin, only string) string {
+	command := strings.Fields(line)
+	out := g.tools.run(stdin, slices.Insert(command, 1, "--bootstrap-server", g.addr)...)
+	if command[0] == "kafka-topics" && out.code == 0 {
+		g.settle(command)
+	}
+	var text strings.Builder
+	for _, printed := range strings.Split(g.normal(out.stdout), "\n") {
+		if printed != "" && strings.HasPrefix(printed, only) {
+			text.WriteString(printed + "\n")
+		}
+	}
+	if out.code != 0 {
+		fmt.Fprintf(&text, "exit code %d\n", out.code)
+	}
+	return text.String()
+}
+
+// settle waits until the broker shows what a kafka-topics command did. Kafka answers before that.
+func (g *golden) settle(command []string) {
+	value := func(option string) string { return command[slices.Index(command, option)+1] }
+	partitions := func() int {
+		listed, err := g.admin.ListTopics(g.tools.t.Context(), value("--topic"))
+		require.NoError(g.tools.t, err)
+		return len(listed[value("--topic")].Partitions)
+	}
+	await(g.tools.t, strings.Join(command, " "), func() bool {
+		switch {
+		case slices.Contains(command, "--create"):
+			return partitions() > 0
+		case slices.Contains(command, "--alter"):
+			return strconv.Itoa(partitions()) == value("--partitions")
+		case slices.Contains(command, "--delete"):
+			return partitions() == 0
+		}
+		return true
+	})
+}
+
+// normal replaces what differs from run to run, and the width of columns. Members of a group come in the
+// order of their random ids, so table rows are sorted, behind their header. Kafka 4 shows min.insync.replicas
+// on every topic, as it sets that config on the cluster when it enables eligible leader replicas (KIP-966),
+// which a single node has no use for.
+func (g *golden) normal(text string) string {
+	text = strings.ReplaceAll(text, g.addr, "HOST:PORT")
+	text = uuidPattern.ReplaceAllString(text, "UUID")
+	text = topicIDPattern.ReplaceAllString(text, "TopicId: ID")
+	text = minISRPattern.ReplaceAllString(text, "Configs: ")
+	lines := strings.Split(spacePattern.ReplaceAllString(text, " "), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	if header := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "GROUP ") }); header >= 0 {
+		slices.Sort(lines[header+1:])
+	}
+	return strings.Join(lines, "\n")
+}
+
+var (
+	uuidPattern    = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	topicIDPattern = regexp.MustCompile(`TopicId: \S{22}`)
+	minISRPattern  = regexp.MustCompile(`Configs: min\.insync\.replicas=1,?`)
+	spacePattern   = regexp.MustCompile(`[ \t]+`)
+)
+
+func (g *golden) records(t *testing.T, topic string, lines []string) {
+	client, err := kgo.NewClient(kgo.SeedBrokers(g.addr), kgo.DefaultProduceTopic(topic), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	require.NoError(t, err)
+	defer client.Close()
+	for _, line := range lines {
+		r := &kgo.Record{}
+		var millis int64
+		var value string
+		_, err := fmt.Sscan(line, &r.Partition, &millis, &value)
+		require.NoError(t, err, line)
+		r.Timestamp, r.Value = time.UnixMilli(millis), []byte(value)
+		require.NoError(t, client.ProduceSync(t.Context(), r).FirstErr())
+	}
+}
+
+func (g *golden) consumers(t *testing.T, topic string, count int) {
+	for range count {
+		g.running = append(g.running, startProcess(t, g.classPath, "kafka-console-consumer", "--bootstrap-server", g.addr,
+			"--topic", topic, "--group", g.group, "--from-beginning", "--consumer-property", "enable.auto.commit=false"))
+	}
+	await(t, "the group to settle", func() bool {
+		group := g.describe(t)
+		owners := 0
+		for _, m := range group.Members {
+			if assigned, ok := m.Assigned.AsConsumer(); ok && len(assigned.Topics) > 0 {
+				owners++
+			}
+		}
+		return group.State == "Stable" && owners == count
+	})
+}
+
+func (g *golden) stop(t *testing.T) {
+	for _, p := range g.running {
+		p.stop()
+	}
+	g.running = nil
+	await(t, "the group to be left", func() bool { return len(g.describe(t).Members) == 0 })
+}
+
+func (g *golden) describe(t *testing.T) kadm.DescribedGroup {
+	groups, err := g.admin.DescribeGroups(t.Context(), g.group)
+	require.NoError(t, err)
+	if err := groups[g.group].Err; err != nil {
+		require.ErrorIs(t, err, kerr.GroupIDNotFound)
+	}
+	return groups[g.group]
+}
+
+// await asks until the answer is yes, for at most a minute.
+func await(t *testing.T, what string, done func() bool) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("waited in vain for "+what))
+	defer cancel()
+	for !done() {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			require.NoError(t, context.Cause(ctx))
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/clienttest"
+)
+
+// install fetches the tools of one version of Kafka with Maven and returns their class path.
+func install(t *testing.T, version string) string {
+	clienttest.NeedCommand(t, "java", "javac", "mvn")
+	pom := "pom-" + version + ".xml"
+	dir := clienttest.Install(t, "kafka-tools-"+version, []string{pom, "Tools.java"}, func(dir string) {
+		// Other slf4j bindings than the pom's are left out, so that its slf4j-simple is the one.
+		clienttest.Command(t, dir, "mvn", "-q", "-B", "-f", pom, "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies",
+			"-DoutputDirectory=libs", "-DexcludeArtifactIds=slf4j-reload4j,slf4j-log4j12")
+		clienttest.Command(t, dir, "javac", "Tools.java")
+	})
+	return strings.Join([]string{dir, filepath.Join(dir, "libs", "*")}, string(filepath.ListSeparator))
+}
+
+// java returns a command that runs Tools in a small, quickly started Java.
+func java(classPath string, args ...string) *exec.Cmd {
+	return exec.Command("java", append([]string{
+		"-Xmx256m", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classPath, "Tools",
+	}, args...)...)
+}
+
+// tools runs the tools of one version, one after the other, in one process.
+type tools struct {
+	t      *testing.T
+	kill   func() error
+	in     io.WriteCloser
+	out    io.Reader
+	stderr *bytes.Buffer
+}
+
+// output is what a tool left behind.
+type output struct {
+	code           int
+	stdout, stderr string
+}
+
+func startTools(t *testing.T, classPath string) *tools {
+	cmd := java(classPath)
+	tl := &tools{t: t, kill: func() error { return cmd.Process.Kill() }, stderr: &bytes.Buffer{}}
+	cmd.Stderr = tl.stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	tl.in, tl.out = in, out
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = tl.kill() // a tool may have left threads behind
+		_ = cmd.Wait()
+	})
+	return tl
+}
+
+// run runs one tool and returns when it ends. It is given a minute.
+func (tl *tools) run(stdin string, command ...string) output {
+	tl.t.Helper()
+	defer time.AfterFunc(time.Minute, func() { _ = tl.kill() }).Stop()
+	request := binary.BigEndian.AppendUint32(nil, uint32(len(command)))
+	for _, text := range append(command[:len(command):len(command)], stdin) {
+		request = append(binary.BigEndian.AppendUint32(request, uint32(len(text))), text...)
+	}
+	_, err := tl.in.Write(request)
+	require.NoError(tl.t, err, "%v", command)
+	var out output
+	var code int32
+	require.NoError(tl.t, binary.Read(tl.out, binary.BigEndian, &code), "%v\n%s", command, tl.stderr)
+	out.code, out.stdout, out.stderr = int(code), tl.text(), tl.text()
+	return out
+}
+
+// ok runs a tool that must end with code 0, and returns its standard output.
+func (tl *tools) ok(stdin string, command ...string) string {
+	tl.t.Helper()
+	out := tl.run(stdin, command...)
+	require.Zero(tl.t, out.code, "%v\n%s%s", command, out.stdout, out.stderr)
+	return out.stdout
+}
+
+func (tl *tools) text() string {
+	var length uint32
+	require.NoError(tl.t, binary.Read(tl.out, binary.BigEndian, &length))
+	text := make([]byte, length)
+	_, err := io.ReadFull(tl.out, text)
+	require.NoError(tl.t, err)
+	return string(text)
+}
+
+// runProcess runs a tool in a process of its own. It must end with code 0; its standard output is returned.
+func runProcess(t *testing.T, classPath string, command ...string) string {
+	t.Helper()
+	cmd := java(classPath, command...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	require.NoError(t, cmd.Run(), "%v\n%s%s", command, &stdout, &stderr)
+	return stdout.String()
+}
+
+// process is a tool that runs until it is stopped, in a process of its own.
+type process struct{ stop func() }
+
+// startProcess starts a tool. It is stopped at the end of the test at the latest.
+func startProcess(t *testing.T, classPath string, command ...string) process {
+	cmd := java(classPath, command...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	p := process{sync.OnceFunc(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // upon which a consumer leaves its group
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("%v wrote:\n%s", command, &out)
+		}
+	})}
+	t.Cleanup(p.stop)
+	return p
+}
