@@ -157,12 +157,12 @@ func TestTheWaitEndsWithTheCallAndWithTheGateway(t *testing.T) {
 	}
 }
 
-type memory struct {
+type budget struct {
 	charged int64
 	err     error
 }
 
-func (m *memory) Reserve(_ context.Context, n int64) error {
+func (m *budget) Reserve(_ context.Context, n int64) error {
 	m.charged += n
 	return m.err
 }
@@ -178,12 +178,12 @@ func TestTheLeadersAnswerIsCharged(t *testing.T) {
 			{MemberID: "a", Metadata: metadata}, {MemberID: "b", InstanceID: &instance, Metadata: metadata},
 		}}
 	}})
-	budget := &memory{}
-	_, err := h.Handle(t.Context(), handler.Call{Memory: budget}, &kmsg.JoinGroupRequest{})
+	charge := &budget{}
+	_, err := h.Handle(t.Context(), handler.Call{Memory: charge}, &kmsg.JoinGroupRequest{})
 	require.NoError(t, err)
-	require.InDelta(t, 2<<20, budget.charged, 1<<10)
+	require.InDelta(t, 2<<20, charge.charged, 1<<10)
 
 	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{Memory: &memory{err: spent}}, &kmsg.JoinGroupRequest{})
+	_, err = h.Handle(t.Context(), handler.Call{Memory: &budget{err: spent}}, &kmsg.JoinGroupRequest{})
 	require.ErrorIs(t, err, spent, "no room for the answer closes the connection")
 }
