@@ -233,14 +233,14 @@ func TestManyPartitions(t *testing.T) {
 	require.Len(t, s.calls, 1)
 }
 
-type memory struct{ err error }
+type budget struct{ err error }
 
-func (m memory) Reserve(context.Context, int64) error { return m.err }
+func (b budget) Reserve(context.Context, int64) error { return b.err }
 
 func TestNoMemoryClosesBeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
 	s, spent := newStore(), errors.New("spent")
-	_, err := offsetcommit.New(accepting(), s, limits).Handle(t.Context(), handler.Call{Memory: memory{spent}}, request(8, "g", 0))
+	_, err := offsetcommit.New(accepting(), s, limits).Handle(t.Context(), handler.Call{Memory: budget{spent}}, request(8, "g", 0))
 	require.ErrorIs(t, err, spent)
 	require.Empty(t, s.calls)
 }
