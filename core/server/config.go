@@ -19,8 +19,8 @@ type Config struct {
 	// Port 0 picks a free one.
 	Listen string `koanf:"listen"`
 	// Advertise is the address that clients are told to connect to, host or
-	// host:port (default "": the address that Listen got). It is needed when
-	// Listen names no single address, as 0.0.0.0:9092 does.
+	// host:port (default "": the address that listen got). It is needed when
+	// listen names no single address, as 0.0.0.0:9092 does.
 	Advertise string `koanf:"advertise"`
 	// MaxFrameSize is the largest request and the largest answer, in bytes
 	// (default 104857600). A client that sends more is disconnected.
