@@ -162,10 +162,8 @@ func (k *keeper) room() error {
 // look measures the free space.
 func (k *keeper) look() {
 	usage, err := k.store.fs.GetDiskUsage(k.store.dir)
-	if err != nil {
-		return // not known: nothing is refused
-	}
-	k.setFull(usage.AvailBytes < roomNeeded)
+	// Where it is not known, the next write shows.
+	k.setFull(err == nil && usage.AvailBytes < roomNeeded)
 }
 
 func (k *keeper) setFull(full bool) {

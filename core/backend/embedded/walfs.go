@@ -34,12 +34,31 @@ func (fs *walFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.F
 // Unwrap hides nothing from vfs.Root.
 func (fs *walFS) Unwrap() vfs.FS { return fs.FS }
 
+// wrap never fails for a log: pebble ends the process when it cannot begin one,
+// in a way that cannot be recovered from. It gets a file that takes no write
+// instead, and fails the commit.
 func (fs *walFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
-	if err != nil || !strings.HasSuffix(name, ".log") {
+	if !strings.HasSuffix(name, ".log") {
 		return f, err
+	}
+	if err != nil {
+		fs.broken(err)
+		return deadFile{vfs.NewMemFile(nil), err}, nil
 	}
 	return &walFile{File: f, fs: fs}, nil
 }
+
+// deadFile stands for a log that could not be made.
+type deadFile struct {
+	vfs.File
+	err error
+}
+
+func (f deadFile) Write([]byte) (int, error)      { return 0, f.err }
+func (f deadFile) Sync() error                    { return f.err }
+func (f deadFile) SyncData() error                { return f.err }
+func (f deadFile) SyncTo(int64) (bool, error)     { return false, f.err }
+func (f deadFile) Preallocate(int64, int64) error { return f.err }
 
 type walFile struct {
 	vfs.File
