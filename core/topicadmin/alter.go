@@ -68,6 +68,9 @@ func (a Alterer) Alter(ctx context.Context, resources []Resource, validateOnly b
 }
 
 func (a Alterer) alter(ctx context.Context, r Resource, validateOnly bool) Fault {
+	if f := Expired(ctx); !f.OK() {
+		return f
+	}
 	if f := checkKeys(r.Configs); !f.OK() {
 		return f
 	}

@@ -10,6 +10,7 @@
 package topicadmin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -59,6 +60,10 @@ func Failed(err error) Fault {
 	}
 	return Fault{Code: code}
 }
+
+// Expired returns a fault once ctx has ended: a request whose time is up, or
+// whose client went away, begins nothing more.
+func Expired(ctx context.Context) Fault { return Failed(ctx.Err()) }
 
 // Repeated returns the keys that occur more than once.
 func Repeated[K comparable](keys iter.Seq[K]) map[K]bool {

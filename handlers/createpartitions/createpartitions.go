@@ -94,6 +94,9 @@ func (g grower) one(ctx context.Context, t *kmsg.CreatePartitionsRequestTopic, f
 	if f.err != nil {
 		return topicadmin.Failed(f.err)
 	}
+	if fault := topicadmin.Expired(ctx); !fault.OK() {
+		return fault
+	}
 	if fault := g.check(t, f.topic.Partitions); !fault.OK() || validateOnly {
 		return fault
 	}

@@ -95,6 +95,9 @@ func TestFailingGrowth(t *testing.T) {
 	}
 }
 
+// A request whose time is up begins nothing more.
+func TestExpired(t *testing.T) { admintest.Expired(t, open, request("a", "b"), codes) }
+
 // A budget that is spent closes the connection before anything is added.
 func TestReserve(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,9 @@ type checker struct {
 
 // topic checks one topic, the first fault counts, and returns its overrides.
 func (c *checker) topic(ctx context.Context, t *kmsg.CreateTopicsRequestTopic) (map[string]string, topicadmin.Fault) {
+	if fault := topicadmin.Expired(ctx); !fault.OK() {
+		return nil, fault
+	}
 	if fault := c.name(ctx, t.Topic); !fault.OK() {
 		return nil, fault
 	}

@@ -118,6 +118,9 @@ func TestTimeout(t *testing.T) {
 	require.WithinDuration(t, s.deadline, time.Now(), time.Minute)
 }
 
+// A request whose time is up begins nothing more.
+func TestExpired(t *testing.T) { admintest.Expired(t, open, plain("c", "d"), codes) }
+
 // A budget that is spent closes the connection before anything is made.
 func TestReserve(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,11 @@ func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.Delete
 
 	items = d.resolve(ctx, once(items))
 	for i := range items {
-		if it := &items[i]; it.fault.OK() {
+		it := &items[i]
+		if it.fault.OK() {
+			it.fault = topicadmin.Expired(ctx)
+		}
+		if it.fault.OK() {
 			it.fault = failed(d.topics.DeleteTopic(ctx, it.id), false)
 		}
 	}

@@ -62,13 +62,22 @@ func TestFailing(t *testing.T) {
 		name := "a"
 		req.Topics = []kmsg.DeleteTopicsRequestTopic{{Topic: &name}, {TopicID: [16]byte{9}}}
 		return req
-	}, func(resp kmsg.Response) []int16 {
-		var codes []int16
-		for _, t := range resp.(*kmsg.DeleteTopicsResponse).Topics {
-			codes = append(codes, t.ErrorCode)
-		}
-		return codes
-	})
+	}, codes)
+}
+
+func codes(resp kmsg.Response) []int16 {
+	var codes []int16
+	for _, t := range resp.(*kmsg.DeleteTopicsResponse).Topics {
+		codes = append(codes, t.ErrorCode)
+	}
+	return codes
+}
+
+// A request whose time is up begins nothing more.
+func TestExpired(t *testing.T) {
+	a, b := "a", "b"
+	req := &kmsg.DeleteTopicsRequest{TimeoutMillis: 1000, Topics: []kmsg.DeleteTopicsRequestTopic{{Topic: &a}, {Topic: &b}}}
+	admintest.Expired(t, func(t testing.TB) (handler.Handler, *admintest.Topics) { return open(t, true) }, req, codes)
 }
 
 // A budget that is spent closes the connection before anything is deleted.

@@ -71,6 +71,9 @@ func TestFailing(t *testing.T) {
 	admintest.Failing(t, s, h, func(int16) kmsg.Request { return request("a", "b") }, codes)
 }
 
+// A request whose time is up begins nothing more.
+func TestExpired(t *testing.T) { admintest.Expired(t, open, request("a", "b"), codes) }
+
 // A budget that is spent closes the connection before anything is changed.
 func TestReserve(t *testing.T) {
 	t.Parallel()

@@ -49,3 +49,23 @@ func Failing(t *testing.T, s *Topics, h handler.Handler, request func(version in
 	}
 	s.Before = nil
 }
+
+// Expired puts a request to a handler whose context has ended. The handler must
+// answer REQUEST_TIMED_OUT (7) for each topic and leave the store as it is, which
+// has topics a and b.
+func Expired(t *testing.T, open func(testing.TB) (handler.Handler, *Topics), req kmsg.Request, codes func(kmsg.Response) []int16) {
+	t.Helper()
+	h, s := open(t)
+	for _, name := range []string{"a", "b"} {
+		_, err := s.Create(name, 1, nil)
+		require.NoError(t, err)
+	}
+	before := s.String()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	req.SetVersion(h.Spec().Max)
+	resp, err := h.Handle(ctx, handler.Call{MaxFrame: 1 << 20}, req)
+	require.NoError(t, err)
+	require.Equal(t, []int16{7, 7}, codes(resp))
+	require.Equal(t, before, s.String())
+}
