@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 the texts are Kafka's own, and go to clients
+
 // Package topicname holds the rules for the names of topics.
 package topicname
 
