@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
 	"github.com/iggykafka/gateway/core/record/recordtest"
 )
@@ -58,17 +59,13 @@ func TestSoakRequests(t *testing.T) {
 // TestSoakSilence sends many Produce requests with acks=0, which are not
 // answered; a Metadata request tells when they are done.
 func TestSoakSilence(t *testing.T) {
-	addr := gatewaytest.Start(t)
+	addr := gatewaytest.Start(t, gatewaytest.Config(func(c *app.Config) {
+		c.Storage.Backend, c.Storage.Dir = "embedded", t.TempDir() // records in memory would count
+	}))
 	conn := soakConn(t, addr)
 	create := kmsg.NewPtrCreateTopicsRequest()
 	create.Version, create.TimeoutMillis = 4, 5000
-	create.Topics = []kmsg.CreateTopicsRequestTopic{{
-		Topic: "soak", NumPartitions: 1, ReplicationFactor: 1,
-		// The store is in memory here: the topic keeps little of what is written.
-		Configs: []kmsg.CreateTopicsRequestTopicConfig{
-			{Name: "retention.bytes", Value: kmsg.StringPtr("1048576")}, {Name: "segment.bytes", Value: kmsg.StringPtr("1048576")},
-		},
-	}}
+	create.Topics = []kmsg.CreateTopicsRequestTopic{{Topic: "soak", NumPartitions: 1, ReplicationFactor: 1}}
 	exchangeOne(t, conn, kmsg.NewRequestFormatter().AppendRequest(nil, create, 1))
 	produce := kmsg.NewPtrProduceRequest()
 	produce.Version, produce.Acks, produce.TimeoutMillis = 7, 0, 5000
