@@ -106,35 +106,53 @@ func (r *Reader) Frame(ctx context.Context, size int, lease *guard.Lease) (Frame
 }
 
 // large reads a frame that does not fit the reader's buffer into a lent one.
-// Nothing is lent before the reader's own buffer is full.
+// Nothing is lent before the reader's own buffer is full, and the whole not
+// before half of it has come: what comes first waits in parts, so that half of
+// a frame is copied, once.
 func (r *Reader) large(ctx context.Context, f *Frame, size int, lease *guard.Lease) error {
 	if err := r.need(len(r.buf)); err != nil {
 		return err
 	}
 	r.r += PrefixSize
-	for {
-		have := len(f.Payload)
-		room := min(size, max(firstStep, 2*have))
-		if err := lease.Reserve(ctx, int64(room-have)); err != nil {
+	var store [20]*Buffer // parts double: enough for any size
+	parts := store[:0]
+	defer func() {
+		for _, part := range parts {
+			r.pool.Put(part)
+		}
+	}()
+	have := 0
+	for size > 2*have+firstStep {
+		room := min(max(firstStep, have), (size-firstStep+1)/2-have)
+		if err := lease.Reserve(ctx, int64(room)); err != nil {
 			return err
 		}
-		next := r.pool.Get(room)
-		p := next.B[:room]
-		if f.lent == nil {
-			have = copy(p, r.buf[r.r:r.w])
-			r.r, r.w = 0, 0
-		} else {
-			copy(p, f.Payload)
-			r.pool.Put(f.lent)
-		}
-		f.lent, f.Payload = next, p
-		if _, err := io.ReadFull(r.src, p[have:]); err != nil {
+		part := r.pool.Get(room)
+		part.B = part.B[:room]
+		parts = append(parts, part)
+		if err := r.fill(part.B); err != nil {
 			return err
 		}
-		if room == size {
-			return nil
-		}
+		have += room
 	}
+	if err := lease.Reserve(ctx, int64(size-have)); err != nil {
+		return err
+	}
+	f.lent = r.pool.Get(size)
+	f.Payload = f.lent.B[:size]
+	at := 0
+	for _, part := range parts {
+		at += copy(f.Payload[at:], part.B)
+	}
+	return r.fill(f.Payload[at:])
+}
+
+// fill reads all of p.
+func (r *Reader) fill(p []byte) error {
+	n := copy(p, r.buf[r.r:r.w])
+	r.r += n
+	_, err := io.ReadFull(r.src, p[n:])
+	return err
 }
 
 // need reads until n bytes are buffered. n must not exceed the buffer.
