@@ -214,3 +214,16 @@ func die(err error) {
 		os.Exit(1)
 	}
 }
+
+// split parses whole batches one after another.
+func split(t testing.TB, b []byte) (all []record.Batch) {
+	for len(b) > 0 {
+		one, rest, err := record.Parse(b)
+		if err != nil {
+			t.Error(err)
+			return all
+		}
+		all, b = append(all, one), rest
+	}
+	return all
+}
