@@ -40,8 +40,14 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10m)
 		done; \
 	done
 
-bench: ## load a gateway of its own; see bench/README.md for other addresses
-	$(GO) run ./bench
+bench: build ## load ADDR="host:port ..." or, without it, a gateway started for it
+	@set -e; \
+	if [ -n "$(ADDR)" ]; then $(GO) run ./bench $(BENCHFLAGS) $(ADDR); exit; fi; \
+	dir=$$(mktemp -d); \
+	./bin/kafka-gateway --listen 127.0.0.1:0 --storage.dir $$dir/data --max_connections 20000 --log.level warn >$$dir/ready & pid=$$!; \
+	trap 'kill $$pid; wait $$pid; rm -rf $$dir' EXIT; \
+	until [ -s $$dir/ready ]; do kill -0 $$pid; sleep 0.1; done; \
+	$(GO) run ./bench $(BENCHFLAGS) $$(sed 's/.* //' $$dir/ready)
 
 clean: ## remove what make and the tests made, downloads included
 	rm -rf bin .cache bench/out
