@@ -165,7 +165,7 @@ func TestIdleCost(t *testing.T) {
 	for range clients {
 		<-p.arrived
 	}
-	time.Sleep(2 * lookAhead) // let the calls be long ones
+	r.eventually(func() bool { return runtime.NumGoroutine() > 2*clients }, "each connection is read on")
 	for range clients {
 		p.answer <- 0
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,6 +78,23 @@ func TestDisconnectEndsCall(t *testing.T) {
 		r.closed("client_closed", 1)
 		require.Zero(t, r.logs.Len())
 	})
+}
+
+// The same over sockets, with both ways to go away.
+func TestHangUpEndsCall(t *testing.T) {
+	t.Parallel()
+	p := newParked()
+	r := start(t, nil, p.handlers()...)
+	for i, linger := range []int{-1, 0} { // FIN and RST
+		c := r.dial()
+		c.send(waiting(), 4)
+		ctx := <-p.arrived
+		require.NoError(t, c.Conn.(*net.TCPConn).SetLinger(linger))
+		c.Close()
+		<-ctx.Done()
+		r.closed("client_closed", i+1)
+	}
+	require.Zero(t, r.logs.Len())
 }
 
 // While a call waits one more request is read, and not a byte of a third. They
