@@ -558,3 +558,10 @@ func TestManyPartitions(t *testing.T) {
 	require.Equal(t, 1, f.lookups)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(24<<20))
 }
+
+// discard is a store that keeps nothing.
+type discard struct{ *fake }
+
+func (d discard) Append(_ context.Context, batches []backend.Append) []backend.Appended {
+	return make([]backend.Appended, len(batches))
+}
