@@ -170,19 +170,20 @@ func (g *golden) settle(command []string) {
 }
 
 // normal replaces what differs from run to run, and the width of columns. Members of a group come in the
-// order of their random ids, so table rows are sorted, behind their header. Kafka 4 shows min.insync.replicas
-// on every topic, as it sets that config on the cluster when it enables eligible leader replicas (KIP-966),
-// which a single node has no use for.
+// order of their random ids, configs in any order, so what follows the header of a table is sorted. Kafka 4 shows min.insync.replicas
+// on every topic, as it sets that config on the cluster when it enables eligible leader replicas (KIP-966), and
+// speaks of cordoned log directories: a single node has no use for either.
 func (g *golden) normal(text string) string {
 	text = strings.ReplaceAll(text, g.addr, "HOST:PORT")
 	text = uuidPattern.ReplaceAllString(text, "UUID")
 	text = topicIDPattern.ReplaceAllString(text, "TopicId: ID")
 	text = minISRPattern.ReplaceAllString(text, "Configs: ")
+	text = strings.ReplaceAll(text, " or some brokers have all their log directories cordoned", "")
 	lines := strings.Split(spacePattern.ReplaceAllString(text, " "), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimSpace(lines[i])
 	}
-	if header := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "GROUP ") }); header >= 0 {
+	if header := slices.IndexFunc(lines, headerPattern.MatchString); header >= 0 {
 		slices.Sort(lines[header+1:])
 	}
 	return strings.Join(lines, "\n")
@@ -192,6 +193,7 @@ var (
 	uuidPattern    = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	topicIDPattern = regexp.MustCompile(`TopicId: \S{22}`)
 	minISRPattern  = regexp.MustCompile(`Configs: min\.insync\.replicas=1,?`)
+	headerPattern  = regexp.MustCompile(`^(GROUP|Dynamic configs for) `)
 	spacePattern   = regexp.MustCompile(`[ \t]+`)
 )
 
