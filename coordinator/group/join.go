@@ -105,8 +105,12 @@ func (g *Group) checkRoom(e Join, caller *member, claims bool) coordinator.Code 
 	if id == "" {
 		id = e.NewID
 	}
-	roster := rosterSize(id, r.InstanceID, r.Protocols)
-	grow := joinSize(id, r.InstanceID, r.Protocols)
+	instance := r.InstanceID
+	if caller != nil {
+		instance = caller.instance // a member keeps it, named or not
+	}
+	roster := rosterSize(id, instance, r.Protocols)
+	grow := joinSize(id, instance, r.Protocols)
 	switch {
 	case caller != nil:
 		roster -= rosterSize(caller.id, caller.instance, caller.protocols)

@@ -49,7 +49,7 @@ func TestAnyEvents(t *testing.T) {
 			}
 			require.False(r, r.g.Next().IsZero(), "somebody waits for nothing")
 			r.now = max(r.now, r.g.Next().Sub(epoch))
-			r.step(func(g *group.Group) []group.Effect { return g.Tick(epoch.Add(r.now)) })
+			r.tick()
 		}
 		require.Empty(r, r.waiting)
 	})
@@ -57,12 +57,17 @@ func TestAnyEvents(t *testing.T) {
 
 // anything is one random event.
 func (r *random) anything() {
+	ticked := rapid.Bool().Draw(r.T, "tick first")
+	if ticked {
+		r.tick()
+	}
 	r.last++
 	call := r.last
 	member := rapid.SampledFrom(r.ids).Draw(r.T, "member")
 	instance := rapid.SampledFrom([]*string{nil, nil, pointer("i"), pointer("j")}).Draw(r.T, "instance")
 	request := coordinator.HeartbeatRequest{Group: "g", MemberID: member, InstanceID: instance, Generation: r.generation()}
 	var ev group.Event
+	var cost, room group.Usage // what the event may add at most, and what it is let
 	switch verb := rapid.SampledFrom([]string{"join", "join", "join", "sync", "sync", "heartbeat", "commit", "leave", "disconnect", "tick"}).Draw(r.T, "verb"); verb {
 	case "join":
 		e := group.Join{Call: call, NewID: fmt.Sprintf("%02d", call%100), Room: r.room(), Request: coordinator.JoinRequest{
@@ -78,7 +83,7 @@ func (r *random) anything() {
 		if member == "" {
 			r.ids = append(r.ids, e.NewID)
 		}
-		r.waiting[call], ev = verb, e
+		r.waiting[call], ev, cost, room = verb, e, e.Cost(), e.Room
 	case "sync":
 		e := group.Sync{Call: call, Room: r.room(), Request: coordinator.SyncRequest{Group: "g", MemberID: member, InstanceID: instance, Generation: request.Generation}}
 		for range rapid.IntRange(0, 3).Draw(r.T, "assignments") {
@@ -86,7 +91,7 @@ func (r *random) anything() {
 				MemberID: rapid.SampledFrom(r.ids).Draw(r.T, "to"), Data: make([]byte, rapid.SampledFrom([]int{0, 10, 101}).Draw(r.T, "bytes")),
 			})
 		}
-		r.waiting[call], ev = verb, e
+		r.waiting[call], ev, cost, room = verb, e, e.Cost(), e.Room
 	case "heartbeat":
 		r.waiting[call], ev = verb, group.Heartbeat{Call: call, Request: request}
 	case "commit":
@@ -95,14 +100,19 @@ func (r *random) anything() {
 		r.waiting[call], ev = verb, group.Leave{Call: call, Identities: []coordinator.Identity{{MemberID: member, InstanceID: instance}, {MemberID: "nobody"}}}
 	case "disconnect":
 		gone := group.Call(rapid.IntRange(1, int(call)).Draw(r.T, "call"))
-		r.step(func(g *group.Group) []group.Effect { return g.Tick(epoch.Add(r.now)) }) // may still answer it
+		r.tick() // may still answer it
 		delete(r.waiting, gone)
 		ev = group.Disconnect{Call: gone}
 	case "tick":
-		r.step(func(g *group.Group) []group.Effect { return g.Tick(epoch.Add(r.now)) })
+		r.tick()
 		return
 	}
+	before := r.g.Usage()
 	r.step(func(g *group.Group) []group.Effect { return g.Step(epoch.Add(r.now), ev) })
+	if ticked {
+		grown := group.Usage{Members: r.g.Usage().Members - before.Members, Bytes: r.g.Usage().Bytes - before.Bytes}
+		require.True(r, grown.Members <= min(cost.Members, room.Members) && grown.Bytes <= max(0, min(cost.Bytes, room.Bytes)), "grown by %+v", grown)
+	}
 	if r.waiting[call] != "" {
 		require.Contains(r, []string{"join", "sync"}, r.waiting[call], "only these wait")
 	}
@@ -115,6 +125,10 @@ func (r *random) generation() int32 {
 
 func (r *random) room() group.Usage {
 	return rapid.SampledFrom([]group.Usage{plenty, plenty, plenty, {}}).Draw(r.T, "room")
+}
+
+func (r *random) tick() {
+	r.step(func(g *group.Group) []group.Effect { return g.Tick(epoch.Add(r.now)) })
 }
 
 // step does the same to both groups and checks what must always hold.

@@ -37,6 +37,19 @@ func (c *Coordinator) lookup(id string) *entry {
 	}
 }
 
+// relock locks the entry that was found for a group before; or, if that is gone
+// or there was none, returns what lookup does.
+func (c *Coordinator) relock(id string, e *entry) *entry {
+	if e != nil {
+		e.mu.Lock()
+		if !e.gone {
+			return e
+		}
+		e.mu.Unlock()
+	}
+	return c.lookup(id)
+}
+
 // create returns the entry of a group, locked. It makes one if there is none,
 // and returns nil if there must not be one more.
 func (c *Coordinator) create(id string) *entry {
@@ -69,7 +82,9 @@ func (c *Coordinator) create(id string) *entry {
 // if somebody waits for it.
 func (c *Coordinator) release(e *entry, before, reserved group.Usage, effects []group.Effect) {
 	defer e.mu.Unlock()
-	c.totals.settle(reserved, before, e.machine.Usage())
+	if after := e.machine.Usage(); after != before || reserved != (group.Usage{}) {
+		c.totals.settle(reserved, before, after)
+	}
 	for _, eff := range effects {
 		if ch, ok := e.waiting[eff.Call]; ok {
 			delete(e.waiting, eff.Call)

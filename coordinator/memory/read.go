@@ -15,9 +15,10 @@ import (
 func (c *Coordinator) Describe(ctx context.Context, ids []string, b coordinator.Bill) ([]coordinator.Description, error) {
 	ids = distinct(ids)
 	var sum int64
-	prices := make([]int64, len(ids))
+	prices, entries := make([]int64, len(ids)), make([]*entry, len(ids))
 	for i, id := range ids {
-		prices[i] = b.Price(c.lengths(id))
+		entries[i] = c.lookup(id)
+		prices[i] = b.Price(c.lengths(id, entries[i]))
 		if sum += prices[i]; sum > b.Limit {
 			return nil, coordinator.ErrTooLarge
 		}
@@ -29,7 +30,7 @@ func (c *Coordinator) Describe(ctx context.Context, ids []string, b coordinator.
 	}
 	out := make([]coordinator.Description, len(ids))
 	for i, id := range ids {
-		d, ok := c.describe(id, func(l coordinator.Lengths) bool { // it may have grown since
+		d, ok := c.describe(id, entries[i], func(l coordinator.Lengths) bool { // it may have grown since
 			sum += b.Price(l) - prices[i]
 			return sum <= b.Limit
 		})
@@ -41,29 +42,31 @@ func (c *Coordinator) Describe(ctx context.Context, ids []string, b coordinator.
 	return out, nil
 }
 
-// lengths ticks a group and returns what it is priced by.
-func (c *Coordinator) lengths(id string) coordinator.Lengths {
-	if e := c.lookup(id); e != nil {
-		before := e.machine.Usage()
-		effects := e.machine.Tick(c.clock.Now())
-		lengths := e.machine.Lengths()
-		c.release(e, before, group.Usage{}, effects)
-		return lengths
+// lengths ticks a group and returns what it is priced by. The entry is locked,
+// or nil if there is no group; it is unlocked.
+func (c *Coordinator) lengths(id string, e *entry) coordinator.Lengths {
+	if e == nil {
+		return group.New(id, &c.cfg).Lengths()
 	}
-	return group.New(id, &c.cfg).Lengths()
+	before := e.machine.Usage()
+	effects := e.machine.Tick(c.clock.Now())
+	lengths := e.machine.Lengths()
+	c.release(e, before, group.Usage{}, effects)
+	return lengths
 }
 
-// describe copies a group that fits, without a tick.
-func (c *Coordinator) describe(id string, fits func(coordinator.Lengths) bool) (coordinator.Description, bool) {
-	machine := group.New(id, &c.cfg)
-	if e := c.lookup(id); e != nil {
-		defer e.mu.Unlock()
-		machine = e.machine
+// describe copies a group that fits, without a tick. The entry is the one that
+// was found before, if any.
+func (c *Coordinator) describe(id string, e *entry, fits func(coordinator.Lengths) bool) (coordinator.Description, bool) {
+	if e = c.relock(id, e); e == nil {
+		absent := group.New(id, &c.cfg)
+		return absent.Describe(), fits(absent.Lengths())
 	}
-	if !fits(machine.Lengths()) {
+	defer e.mu.Unlock()
+	if !fits(e.machine.Lengths()) {
 		return coordinator.Description{}, false
 	}
-	return machine.Describe(), true
+	return e.machine.Describe(), true
 }
 
 // List shows every group that passes the filter; see [coordinator.Lister].
