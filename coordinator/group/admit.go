@@ -21,7 +21,9 @@ func (g *Group) handOut(now time.Time, e Join) {
 	g.answerJoin(e.Call, coordinator.JoinResult{Code: coordinator.MemberIDRequired, MemberID: e.NewID})
 }
 
-// claim admits the owner of a pending id.
+// claim admits the owner of a pending id. The id has been valid for the session
+// timeout it was asked with, whatever happened in the group meanwhile: a join
+// window that ended without it does not void it.
 func (g *Group) claim(now time.Time, e Join) {
 	g.drop(e.Request.MemberID)
 	g.admit(now, e, e.Request.MemberID)
@@ -37,6 +39,8 @@ func (g *Group) drop(id string) {
 // one, with only the newcomer joined: the others learn of it from a heartbeat.
 func (g *Group) admit(now time.Time, e Join, id string) {
 	r := e.Request
+	// The client id is a label and not an identity: two clients of one name are
+	// two members. It is shown to operators only when the configuration says so.
 	m := &member{
 		id:     id,
 		joinBy: now.Add(g.cfg.NewMemberJoinTimeout),
@@ -59,9 +63,9 @@ func (g *Group) admit(now time.Time, e Join, id string) {
 	switch {
 	case g.phase != preparing:
 		g.open(now, m)
-	case g.initial && g.joinDeadline.IsZero():
+	case g.initial && g.joinDeadline.IsZero(): // the first of the group
 		g.start, g.joinDeadline = now, now.Add(g.cfg.InitialRebalanceDelay)
-	case g.initial:
+	case g.initial: // prolongs the delay, when that ends
 		g.admitted = true
 	}
 	g.enter(now, e, m)

@@ -8,7 +8,8 @@ import (
 
 // apply is Heartbeat. The generation is checked in every phase, and before the
 // word that a rebalance is going on: a member that missed a generation has to
-// give up its partitions first.
+// give up its partitions first. Refusals do not keep a session; being told to
+// join again does, so that a member has its session timeout to act on it.
 func (e Heartbeat) apply(g *Group, now time.Time) {
 	r := e.Request
 	if g.id == "" {

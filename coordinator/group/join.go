@@ -6,8 +6,15 @@ import (
 	"github.com/iggykafka/gateway/coordinator"
 )
 
-// CheckJoin refuses what no group would accept. It needs no group, so that one
-// need not be created for it; [Join] makes the same check.
+// CheckJoin refuses what no group would accept, in this order:
+//
+//	group id empty, or too long to be written back    INVALID_GROUP_ID
+//	session timeout out of the configured range       INVALID_SESSION_TIMEOUT
+//	a string too long to be written back, in members  INVALID_REQUEST
+//	over max_protocols or max_member_bytes            INVALID_REQUEST
+//
+// It needs no group, so that none need be created for a bad request; a step with
+// [Join] makes the same check.
 func CheckJoin(cfg *coordinator.Config, r coordinator.JoinRequest) coordinator.Code {
 	if r.Group == "" || len(r.Group) > maxString {
 		return coordinator.InvalidGroupID
@@ -21,6 +28,8 @@ func CheckJoin(cfg *coordinator.Config, r coordinator.JoinRequest) coordinator.C
 	size := 0
 	if r.InstanceID != nil {
 		size = len(*r.InstanceID)
+		// A generated member id holds the whole instance id: cutting it would
+		// make two instances look alike to whoever reads the list.
 		if size > maxString || r.MemberID == "" && size+suffixLen > maxString {
 			return coordinator.InvalidRequest
 		}
@@ -37,8 +46,21 @@ func CheckJoin(cfg *coordinator.Config, r coordinator.JoinRequest) coordinator.C
 	return coordinator.None
 }
 
-// apply is JoinGroup. The order of the checks is part of the contract: a client
-// acts on the code that it gets.
+// apply is JoinGroup. The order of the checks is part of the contract, as a client
+// acts on the one code that it gets. After [CheckJoin] and the tick:
+//
+//	absent group, member id given                        UNKNOWN_MEMBER_ID
+//	newcomer over max_members, anyone over the roster    GROUP_MAX_SIZE_REACHED
+//	over the totals                                      COORDINATOR_NOT_AVAILABLE
+//	protocols that do not fit the group                  INCONSISTENT_GROUP_PROTOCOL
+//	no member id, instance id of a member                replaces it (KIP-345)
+//	no member id otherwise                               MEMBER_ID_REQUIRED, or admitted
+//	pending member id, no instance id                    admitted
+//	instance id of another member, of nobody             FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID
+//	member id of nobody, of a member                     UNKNOWN_MEMBER_ID, or joins again
+//
+// A pending id together with an instance id is nobody's: ids are handed out to
+// dynamic members alone. (Kafka answers it with UNKNOWN_SERVER_ERROR.)
 func (e Join) apply(g *Group, now time.Time) {
 	r := e.Request
 	if code := CheckJoin(g.cfg, r); code != coordinator.None {
@@ -47,7 +69,7 @@ func (e Join) apply(g *Group, now time.Time) {
 	}
 	g.tick(now)
 	if g.Empty() {
-		g.reset()
+		g.reset()             // the tick may just have ended a group of this name
 		if r.MemberID != "" { // absent: nobody can be a member of it
 			g.refuse(e, coordinator.UnknownMemberID)
 			return
@@ -141,7 +163,9 @@ func (g *Group) identitySize(r coordinator.JoinRequest) int64 {
 	return int64(len(r.ClientID) + len(r.ClientHost))
 }
 
-// compatible checks the protocols against those of the other members.
+// compatible checks the protocols against those of the other members. The type is
+// the group's for as long as it has members ("consumer", "connect"): it says who
+// can read the metadata.
 func (g *Group) compatible(r coordinator.JoinRequest, caller *member) bool {
 	if r.ProtocolType == "" || len(r.Protocols) == 0 {
 		return false

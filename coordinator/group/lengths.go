@@ -53,7 +53,9 @@ func (g *Group) Usage() Usage {
 	return Usage{Members: len(g.members) + len(g.pending), Bytes: groupBytes + int64(len(g.id)) + g.bytes}
 }
 
-// count adds a member to all sums (times 1) or takes it out (times −1).
+// count adds a member to all sums (times 1) or takes it out (times −1). All that
+// is derived from the members goes through here; a test compares it with a fresh
+// count after every step.
 func (g *Group) count(m *member, times int) {
 	instance := -1
 	if m.instance != nil {
@@ -98,7 +100,7 @@ func (g *Group) selectProtocol(name string) {
 	}
 }
 
-// rosterSize is what a member adds to the list that a leader gets, whichever
+// rosterSize bounds what one answer can be: it is what a member adds to the list that a leader gets, whichever
 // protocol is selected.
 func rosterSize(id string, instance *string, protocols []coordinator.Protocol) int64 {
 	n := len(id) + largest(protocols)

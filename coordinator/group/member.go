@@ -8,7 +8,8 @@ import (
 	"github.com/iggykafka/gateway/coordinator"
 )
 
-// member is one member of a group.
+// member is one member of a group. It is changed through [Group.change] or one
+// of the Group's methods, which keep the sums right.
 type member struct {
 	id         string
 	instance   *string // nil: a dynamic member
@@ -80,7 +81,9 @@ func equalProtocols(a, b []coordinator.Protocol) bool {
 	})
 }
 
-// take copies protocols and timeouts out of a request.
+// take copies protocols and timeouts out of a request. A rebalance timeout that
+// is not positive, or that the version does not have (JoinGroup v0), reads as the
+// session timeout; the configuration may cap it (KIP-62).
 func (m *member) take(cfg *coordinator.Config, r coordinator.JoinRequest) {
 	m.session = r.SessionTimeout
 	m.rebalance = r.RebalanceTimeout

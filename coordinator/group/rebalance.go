@@ -7,8 +7,13 @@ import (
 	"github.com/iggykafka/gateway/coordinator"
 )
 
-// open begins a rebalance: a window in which all members have to join again.
-// The caller, who may be nil, is about to.
+// open begins a rebalance: a window in which all members have to join again. The
+// caller, who may be nil, is about to. It lasts for the longest rebalance timeout
+// of the members, however the list changes meanwhile.
+//
+// A generation that is interrupted before its leader has synced never gets its
+// assignments: who waits for one is sent to join again. One that was stable keeps
+// showing them until the next join completes.
 func (g *Group) open(now time.Time, caller *member) {
 	interrupted := g.phase == completing
 	g.phase, g.start = preparing, now
@@ -26,8 +31,16 @@ func (g *Group) open(now time.Time, caller *member) {
 	}
 }
 
-// advance moves the group on where it may: all have joined, or a deadline has
-// passed.
+// advance moves the group on where it may. It is called after everything that
+// could let it: when time has passed, and when somebody has joined or left.
+//
+//	preparing, all have joined, nobody pending    complete
+//	preparing, first generation, delay over       prolong the delay, or complete
+//	preparing, window over                        complete without who is missing
+//	completing, stable, sync window over          rebalance without who is missing
+//
+// In a group's first generation the delay is not cut short by all having joined:
+// it is there for members that nobody knows of yet.
 func (g *Group) advance(now time.Time) {
 	switch {
 	case len(g.members) == 0:
@@ -72,7 +85,9 @@ func (g *Group) endWindow(now time.Time) {
 	}
 }
 
-// endSync removes whoever joined and then did not come for its assignment.
+// endSync removes whoever joined and then did not come for its assignment, static
+// or not, even if it heartbeats: partitions are assigned to it and not consumed.
+// When it is the leader that does not come, this is what frees the others.
 func (g *Group) endSync(now time.Time) {
 	g.syncDeadline = time.Time{}
 	removed := g.removeWhere(func(m *member) bool { return !m.synced })
@@ -81,7 +96,10 @@ func (g *Group) endSync(now time.Time) {
 	}
 }
 
-// complete ends a join window with a new generation, and answers all who joined.
+// complete ends a join window with a new generation, and answers all who joined:
+// the leader with the list of members, which it needs to assign, and the others
+// with an empty one. Every session starts again, also that of a static member
+// that did not join: it has until then, or until the sync deadline.
 func (g *Group) complete(now time.Time) {
 	g.elect()
 	g.generation = following(g.generation)
@@ -103,7 +121,8 @@ func (g *Group) complete(now time.Time) {
 }
 
 // elect keeps the leader if it joined, else takes the smallest member id that
-// did (Kafka takes any).
+// did (Kafka takes any). A leader that comes and goes would make clients compute
+// assignments with different local knowledge from one generation to the next.
 func (g *Group) elect() {
 	if g.leader.joined {
 		return

@@ -27,7 +27,8 @@ func (g *Group) rejoin(now time.Time, e Join, m *member) {
 	}
 }
 
-// joinResult is the answer to a member of the current generation.
+// joinResult is the answer to a member of the current generation. Only the leader
+// gets the list: it can be large, and only one member needs it.
 func (g *Group) joinResult(m *member) coordinator.JoinResult {
 	r := coordinator.JoinResult{
 		Generation:   g.generation,

@@ -9,7 +9,17 @@ import (
 )
 
 // apply is SyncGroup. The leader hands in the assignments, the others wait for
-// theirs.
+// theirs. The checks, in order:
+//
+//	group id empty                                INVALID_GROUP_ID
+//	the membership check; absent group            UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID
+//	another generation                            ILLEGAL_GENERATION
+//	another protocol type or name (KIP-559)       INCONSISTENT_GROUP_PROTOCOL
+//	an assignment over max_member_bytes           INVALID_REQUEST
+//	a rebalance is being prepared                 REBALANCE_IN_PROGRESS
+//
+// Only the list that a leader sends while the group waits for it counts. Whoever
+// syncs later, the leader too, gets what is stored.
 func (e Sync) apply(g *Group, now time.Time) {
 	r := e.Request
 	refuse := func(code coordinator.Code) { g.answerSync(e.Call, coordinator.SyncResult{Code: code}) }
@@ -43,9 +53,13 @@ func (e Sync) apply(g *Group, now time.Time) {
 	}
 }
 
-// lead takes the leader's assignments and answers everybody. Who was left out
-// gets empty bytes: a group may have more members than partitions. Assignments
-// to unknown ids are ignored.
+// lead takes the leader's assignments and answers everybody who waits. Who was
+// left out gets empty bytes, as a group may have more members than partitions;
+// assignments to unknown ids are ignored; of several to one id the last counts.
+// The sessions of all start again: the followers have waited for this.
+//
+// Without room for the bytes nothing changes, and the leader may send them again
+// until the sync deadline.
 func (g *Group) lead(now time.Time, e Sync) {
 	data := make(map[string][]byte, len(e.Request.Assignments))
 	for _, a := range e.Request.Assignments {

@@ -98,7 +98,9 @@ func (c *Coordinator) absent(id string, event group.Event) ticket {
 	return ticket{answered: true, effect: effects[0]}
 }
 
-// wait returns the answer to a call, or false when ctx ended before it came.
+// wait returns the answer to a call, or false when ctx ended before it came. Then
+// the group learns that nobody waits any more. An answer that was given in the
+// same moment counts: the group has acted on it.
 func (c *Coordinator) wait(ctx context.Context, t ticket) (group.Effect, bool) {
 	if t.answered {
 		return t.effect, true

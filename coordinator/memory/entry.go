@@ -58,7 +58,7 @@ func (c *Coordinator) create(id string) *entry {
 			return e
 		}
 		e := &entry{id: id, machine: group.New(id, &c.cfg), waiting: make(map[group.Call]chan group.Effect)}
-		e.mu.Lock() // before anybody can find it
+		e.mu.Lock() // before anybody can find it, so that nobody sees it empty
 		c.mu.Lock()
 		_, taken := c.groups[id]
 		full := len(c.groups) >= c.cfg.MaxGroups
@@ -77,9 +77,10 @@ func (c *Coordinator) create(id string) *entry {
 	}
 }
 
-// release settles a locked entry after a step, and unlocks it: answers go to
-// whoever waits, an empty group goes, and the timer runs for the next deadline
-// if somebody waits for it.
+// release settles a locked entry after a step, and unlocks it. The totals get
+// what the group has really grown by; answers go to whoever waits, each on its own
+// channel, so that a join wakes nobody but those it answers; an empty group goes;
+// and the timer runs for the next deadline if somebody waits for it.
 func (c *Coordinator) release(e *entry, before, reserved group.Usage, effects []group.Effect) {
 	defer e.mu.Unlock()
 	if after := e.machine.Usage(); after != before || reserved != (group.Usage{}) {
@@ -100,7 +101,9 @@ func (c *Coordinator) release(e *entry, before, reserved group.Usage, effects []
 	c.arm(e)
 }
 
-// arm sets the timer of a locked entry, if it does not stand right.
+// arm sets the timer of a locked entry, if it does not stand right. There is one
+// for the group, and not one for each call that waits: a deadline is a matter of
+// the group, and one tick answers all that it lets go.
 func (c *Coordinator) arm(e *entry) {
 	var next time.Time
 	if e.machine.Parked() > 0 {

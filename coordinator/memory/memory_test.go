@@ -38,8 +38,8 @@ func requireClean(t *testing.T, c *Coordinator) {
 	require.Zero(t, c.totals.bytes.Load())
 }
 
+// Not parallel: it looks at the heap, which the other tests use too.
 func TestLostNewcomersLeaveNothing(t *testing.T) {
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := New(coordinator.DefaultConfig())
 		heap := func() uint64 {

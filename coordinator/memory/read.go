@@ -11,7 +11,9 @@ import (
 )
 
 // Describe shows groups; see [coordinator.Describer]. Each group is seen as it
-// is at one moment, but not all at the same one.
+// is at one moment, but not all at the same one. The first pass ticks and adds up
+// prices, from stored lengths; only when the whole fits does the second one copy.
+// In between no lock is held, so the second pass prices again.
 func (c *Coordinator) Describe(ctx context.Context, ids []string, b coordinator.Bill) ([]coordinator.Description, error) {
 	ids = distinct(ids)
 	var sum int64
@@ -69,7 +71,9 @@ func (c *Coordinator) describe(id string, e *entry, fits func(coordinator.Length
 	return e.machine.Describe(), true
 }
 
-// List shows every group that passes the filter; see [coordinator.Lister].
+// List shows every group that passes the filter; see [coordinator.Lister]. The
+// locks of the groups are taken one after the other, with that of the map given
+// back before the first. Nothing is ticked: reading must not open rebalances.
 func (c *Coordinator) List(_ context.Context, f coordinator.Filter) []coordinator.Listing {
 	if !accepts(f.Types, coordinator.TypeClassic) {
 		return nil
