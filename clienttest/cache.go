@@ -90,6 +90,12 @@ func cacheDir(t testing.TB) string {
 	return dir
 }
 
+// Locked runs f while no other test process is in Locked with the same name.
+func Locked(t testing.TB, name string, f func()) {
+	defer lock(t, filepath.Join(cacheDir(t), name+".lock"))()
+	f()
+}
+
 // lock takes an exclusive lock on a file, waiting for it, and returns the unlock. The operating system drops
 // it when the process dies.
 func lock(t testing.TB, file string) func() {

@@ -10,7 +10,7 @@ import (
 // groupsScenario has one member, then two, then one again. After each change the members' own view, the
 // client's description of the group and the observer's must agree.
 func groupsScenario(r *run) {
-	name, group := r.topic("group"), r.unique("group")
+	name, group := r.topic("group"), Unique(r, "group")
 	first := r.join(group, name)
 	r.settle(group, name, first)
 
@@ -58,7 +58,7 @@ func (r *run) settle(group, topic string, members ...*member) {
 			why = fmt.Sprintf("described as %+v while the members own %v", described, owned)
 			continue
 		}
-		observed := r.describe(r.T, r.ctx, group, topic)
+		observed := r.Observer.Describe(r, group, topic)
 		slices.SortFunc(observed.Members, slices.Compare)
 		if why = fmt.Sprintf("the observer saw %+v", observed); observed.State == "Stable" && slices.EqualFunc(observed.Members, owned, slices.Equal) {
 			return

@@ -24,7 +24,7 @@ func Run(t *testing.T, traits Traits, open func(t *testing.T, addr string) Clien
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), scenarioTime)
 			defer cancel()
-			r := &run{T: t, ctx: ctx, traits: traits, observer: newObserver(t, addr)}
+			r := &run{T: t, ctx: ctx, traits: traits, Observer: NewObserver(t, addr)}
 			r.skipIfLacking(name)
 			r.client = open(t, addr)
 			t.Cleanup(func() { require.NoError(t, r.client.Close()) })
@@ -44,7 +44,7 @@ type run struct {
 	ctx    context.Context
 	traits Traits
 	client Client
-	observer
+	Observer
 }
 
 // skipIfLacking skips what the library cannot do, and says why.
@@ -54,16 +54,16 @@ func (r *run) skipIfLacking(what string) {
 	}
 }
 
-// unique makes a topic or group name that no other run has, so that tests may share a broker.
-func (r *run) unique(what string) string {
-	return fmt.Sprintf("%s-%s-%08x", strings.ReplaceAll(strings.ToLower(r.Name()), "/", "-"), what, rand.Uint32())
+// Unique makes a topic or group name that no other run has, so that tests may share a broker.
+func Unique(t testing.TB, what string) string {
+	return fmt.Sprintf("%s-%s-%08x", strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-"), what, rand.Uint32())
 }
 
 // topic makes a topic with three partitions by the client under test and waits until the broker shows it.
 func (r *run) topic(what string) string {
-	name := r.unique(what)
+	name := Unique(r, what)
 	require.NoError(r, r.client.CreateTopic(r.ctx, name, 3), "create topic")
-	r.awaitPartitions(r.T, r.ctx, name, 3)
+	r.AwaitPartitions(r, name, 3)
 	return name
 }
 
@@ -72,7 +72,7 @@ func topicScenario(r *run) {
 	name := r.topic("made")
 	require.Error(r, r.client.CreateTopic(r.ctx, name, 3), "creating a topic twice")
 	require.NoError(r, r.client.DeleteTopic(r.ctx, name), "delete topic")
-	r.awaitPartitions(r.T, r.ctx, name, 0)
+	r.AwaitPartitions(r, name, 0)
 }
 
 // recordsScenario writes 1,000 records with each codec. The client must read back what it wrote, the
@@ -90,11 +90,11 @@ func recordsScenario(r *run) {
 			require.NoError(t, err, "read")
 			requireRecords(t, sent, got, r.traits)
 
-			stored, facts := r.read(t, r.ctx, name, len(sent))
+			stored, facts := r.Read(t, name, len(sent))
 			requireRecords(t, sent, stored, Traits{UnorderedHeaders: r.traits.UnorderedHeaders})
-			require.Contains(t, facts.codecs, codec, "codecs of the stored batches")
-			require.Subset(t, []string{codec, "none"}, facts.codecs, "some libraries leave a small batch as it is")
-			require.Equal(t, !r.traits.NotIdempotent, facts.idempotent, "all stored batches carry a producer id")
+			require.Contains(t, facts.Codecs, codec, "codecs of the stored batches")
+			require.Subset(t, []string{codec, "none"}, facts.Codecs, "some libraries leave a small batch as it is")
+			require.Equal(t, !r.traits.NotIdempotent, facts.Idempotent, "all stored batches carry a producer id")
 			require.NoError(t, r.client.DeleteTopic(r.ctx, name), "delete topic")
 		})
 	}
@@ -110,7 +110,7 @@ func seekScenario(r *run) {
 	require.NoError(r, err, "offsets at a time")
 	require.Len(r, at, 3)
 
-	all, _ := r.read(r.T, r.ctx, name, len(sent))
+	all, _ := r.Read(r, name, len(sent))
 	want := Offsets{}
 	for _, record := range all { // in offset order within a partition
 		if _, found := want[record.Partition]; !found && record.index() >= middle {
@@ -127,7 +127,7 @@ func seekScenario(r *run) {
 // resumeScenario commits in the middle of each partition, stops, and starts again in the same group: the
 // second member must get exactly what was not committed.
 func resumeScenario(r *run) {
-	name, group, sent := r.topic("resume"), r.unique("group"), records(start())
+	name, group, sent := r.topic("resume"), Unique(r, "group"), records(start())
 	require.NoError(r, r.client.Produce(r.ctx, name, "none", sent), "produce")
 
 	first := r.join(group, name)
@@ -143,7 +143,7 @@ func resumeScenario(r *run) {
 	}
 	require.NoError(r, first.Commit(r.ctx, name, half), "commit")
 	require.NoError(r, first.Close(), "close")
-	require.Equal(r, half, r.committed(r.T, r.ctx, group, name), "offsets that the broker keeps")
+	require.Equal(r, half, r.Committed(r, group, name), "offsets that the broker keeps")
 
 	rest := slices.DeleteFunc(slices.Clone(got), func(record Record) bool { return record.Offset < half[record.Partition] })
 	want := make([]Record, 0, len(rest))

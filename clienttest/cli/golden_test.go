@@ -7,8 +7,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
@@ -21,8 +19,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/goleak"
 
@@ -64,35 +60,32 @@ func TestGolden(t *testing.T) {
 type golden struct {
 	addr, classPath string
 	tools           *tools
-	admin           *kadm.Client
-	running         []process
-	group           string
+	clienttest.Observer
+	running []process
+	group   string
 }
 
 func newGolden(t *testing.T, version string) *golden {
 	g := &golden{addr: clienttest.Address(t), classPath: install(t, version)}
 	g.tools = startTools(t, g.classPath)
-	var err error
-	g.admin, err = kadm.NewOptClient(kgo.SeedBrokers(g.addr), kgo.MetadataMinAge(10*time.Millisecond))
-	require.NoError(t, err)
-	t.Cleanup(g.admin.Close)
+	g.Observer = clienttest.NewObserver(t, g.addr)
 	return g
 }
 
 // clean removes what earlier files or runs left: all names in the files start with cli-.
 func (g *golden) clean(t *testing.T) {
 	topics := func() (names []string) {
-		listed, err := g.admin.ListTopics(t.Context())
+		listed, err := g.Admin.ListTopics(t.Context())
 		require.NoError(t, err)
 		return slices.DeleteFunc(listed.Names(), func(name string) bool { return !strings.HasPrefix(name, "cli-") })
 	}
 	if names := topics(); len(names) > 0 {
-		_, err := g.admin.DeleteTopics(t.Context(), names...)
+		_, err := g.Admin.DeleteTopics(t.Context(), names...)
 		require.NoError(t, err)
 	}
-	await(t, "all topics to be deleted", func() bool { return len(topics()) == 0 })
+	clienttest.Await(t, "all topics to be deleted", func() bool { return len(topics()) == 0 })
 	if _, isBroker := clienttest.Broker(); isBroker { // a gateway's groups go with their members
-		_, err := g.admin.DeleteGroups(t.Context(), "cli-group")
+		_, err := g.Admin.DeleteGroups(t.Context(), "cli-group")
 		require.NoError(t, err)
 	}
 }
@@ -151,12 +144,8 @@ func (g *golden) run(line, stdin, only string) string {
 // settle waits until the broker shows what a kafka-topics command did. Kafka answers before that.
 func (g *golden) settle(command []string) {
 	value := func(option string) string { return command[slices.Index(command, option)+1] }
-	partitions := func() int {
-		listed, err := g.admin.ListTopics(g.tools.t.Context(), value("--topic"))
-		require.NoError(g.tools.t, err)
-		return len(listed[value("--topic")].Partitions)
-	}
-	await(g.tools.t, strings.Join(command, " "), func() bool {
+	partitions := func() int { return g.Partitions(g.tools.t, value("--topic")) }
+	clienttest.Await(g.tools.t, strings.Join(command, " "), func() bool {
 		switch {
 		case slices.Contains(command, "--create"):
 			return partitions() > 0
@@ -217,15 +206,10 @@ func (g *golden) consumers(t *testing.T, topic string, count int) {
 		g.running = append(g.running, startProcess(t, g.classPath, "kafka-console-consumer", "--bootstrap-server", g.addr,
 			"--topic", topic, "--group", g.group, "--from-beginning", "--consumer-property", "enable.auto.commit=false"))
 	}
-	await(t, "the group to settle", func() bool {
-		group := g.describe(t)
-		owners := 0
-		for _, m := range group.Members {
-			if assigned, ok := m.Assigned.AsConsumer(); ok && len(assigned.Topics) > 0 {
-				owners++
-			}
-		}
-		return group.State == "Stable" && owners == count
+	clienttest.Await(t, "the group to settle", func() bool {
+		group := g.Describe(t, g.group, topic)
+		owners := slices.DeleteFunc(group.Members, func(partitions []int32) bool { return len(partitions) == 0 })
+		return group.State == "Stable" && len(owners) == count
 	})
 }
 
@@ -234,27 +218,5 @@ func (g *golden) stop(t *testing.T) {
 		p.stop()
 	}
 	g.running = nil
-	await(t, "the group to be left", func() bool { return len(g.describe(t).Members) == 0 })
-}
-
-func (g *golden) describe(t *testing.T) kadm.DescribedGroup {
-	groups, err := g.admin.DescribeGroups(t.Context(), g.group)
-	require.NoError(t, err)
-	if err := groups[g.group].Err; err != nil {
-		require.ErrorIs(t, err, kerr.GroupIDNotFound)
-	}
-	return groups[g.group]
-}
-
-// await asks until the answer is yes, for at most a minute.
-func await(t *testing.T, what string, done func() bool) {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, errors.New("waited in vain for "+what))
-	defer cancel()
-	for !done() {
-		select {
-		case <-time.After(50 * time.Millisecond):
-		case <-ctx.Done():
-			require.NoError(t, context.Cause(ctx))
-		}
-	}
+	clienttest.Await(t, "the group to be left", func() bool { return len(g.Describe(t, g.group, "").Members) == 0 })
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -21,7 +19,7 @@ func TestLoad(t *testing.T) {
 			addr := clienttest.Address(t)
 			classPath := install(t, version)
 			tl := startTools(t, classPath)
-			topic, verified := unique("perf"), unique("verified")
+			topic, verified := clienttest.Unique(t, "perf"), clienttest.Unique(t, "verified")
 			for _, name := range []string{topic, verified} {
 				tl.ok("", "kafka-topics", "--bootstrap-server", addr, "--create", "--topic", name, "--partitions", "3")
 			}
@@ -41,7 +39,7 @@ func TestLoad(t *testing.T) {
 			require.Equal(t, 1000, count(t, out, func(e event) bool { return e.Name == "producer_send_success" }))
 			require.Equal(t, 0, count(t, out, func(e event) bool { return e.Name == "producer_send_error" }))
 
-			out = runProcess(t, classPath, "kafka-verifiable-consumer", "--bootstrap-server", addr, "--topic", verified, "--group-id", unique("verifier"),
+			out = runProcess(t, classPath, "kafka-verifiable-consumer", "--bootstrap-server", addr, "--topic", verified, "--group-id", clienttest.Unique(t, "verifier"),
 				"--max-messages", "1000", "--session-timeout", "10000", "--verbose", "--reset-policy", "earliest")
 			require.Equal(t, 1000, count(t, out, func(e event) bool { return e.Name == "record_data" }))
 			require.Positive(t, count(t, out, func(e event) bool { return e.Name == "offsets_committed" && e.Success }))
@@ -72,6 +70,3 @@ func count(t *testing.T, out string, match func(event) bool) int {
 	}
 	return n
 }
-
-// unique makes a name that no other run has.
-func unique(what string) string { return fmt.Sprintf("load-%s-%08x", what, rand.Uint32()) }
