@@ -135,6 +135,8 @@ type Read struct {
 	Offset    int64
 	// MaxBytes bounds the answer; only whole batches are returned.
 	MaxBytes int
+	// Buf is memory that the answer may use, when its capacity is enough.
+	Buf []byte
 	// AtLeastOne returns the first batch even when it is larger (KIP-74).
 	AtLeastOne bool
 }
@@ -148,7 +150,7 @@ type Logs interface {
 	Append(ctx context.Context, batches []Append) []Appended
 	// Read returns whole batches, the first of which contains Offset, and the
 	// bounds of the log at that moment. Offset = End gives no bytes and no
-	// error. The bytes belong to the caller. ErrUnknownTopic,
+	// error. The bytes belong to the caller, and lie in r.Buf or are new. ErrUnknownTopic,
 	// ErrUnknownPartition, ErrOffsetOutOfRange (the bounds are valid then).
 	Read(ctx context.Context, r Read) ([]byte, Bounds, error)
 	// Available returns how many bytes of whole batches Read would return from

@@ -54,6 +54,7 @@ type Caller struct {
 	// clientID is that of the last request, kept because it hardly ever
 	// changes: a copy for each request would be garbage.
 	clientID string
+	memory   memory
 }
 
 func (c *Caller) setClientID(id []byte) {
@@ -106,7 +107,7 @@ func (d *Dispatcher) unsupported(
 		return nil, from.fail(head, UnsupportedVersion, fmt.Errorf("%w, %d to %d",
 			ErrUnsupportedVersion, r.spec.Min, r.spec.Max))
 	}
-	return d.encode(r, from, head, r.spec.Unsupported(d.call(from, lease)), pool)
+	return d.encode(r, from, head, r.spec.Unsupported(d.call(from)), pool)
 }
 
 // answer takes a request of a served version from its body to its answer. It is
@@ -116,7 +117,9 @@ func (d *Dispatcher) answer(
 ) (answer *wire.Buffer, err error) {
 	began := time.Now()
 	d.metrics.inFlight.Inc()
+	from.memory.lease, from.memory.pool = lease, pool
 	defer func() {
+		from.memory.takeBack()
 		d.metrics.inFlight.Dec()
 		r.duration.Observe(time.Since(began).Seconds())
 		if p := recover(); p != nil {
@@ -130,7 +133,7 @@ func (d *Dispatcher) answer(
 	}()
 	req := r.NewRequest()
 	req.SetVersion(head.Version)
-	resp, err := d.respond(ctx, r, from, req, body, lease)
+	resp, err := d.respond(ctx, r, from, req, body)
 	switch {
 	case err != nil:
 		return nil, from.fail(head, reasonOf(err), err)
@@ -143,19 +146,19 @@ func (d *Dispatcher) answer(
 
 // respond checks, decodes and handles a request.
 func (d *Dispatcher) respond(
-	ctx context.Context, r *route, from *Caller, req kmsg.Request, body []byte, lease *guard.Lease,
+	ctx context.Context, r *route, from *Caller, req kmsg.Request, body []byte,
 ) (kmsg.Response, error) {
 	found, err := r.spec.Shape.Check(req.GetVersion(), body, d.limits.RequestMemory)
 	if err != nil {
 		return r.refuse(req, err)
 	}
-	if err := lease.Reserve(ctx, found.Cost); err != nil {
+	if err := from.memory.Reserve(ctx, found.Cost); err != nil {
 		return nil, err
 	}
 	if err := req.ReadFrom(body); err != nil {
 		return r.refuse(req, err)
 	}
-	return r.Handle(ctx, d.call(from, lease), req)
+	return r.Handle(ctx, d.call(from), req)
 }
 
 // errBadRequest marks a body that does not decode and whose key's policy is to
@@ -171,13 +174,13 @@ func (r *route) refuse(req kmsg.Request, cause error) (kmsg.Response, error) {
 	return nil, fmt.Errorf("%w: %w", errBadRequest, cause)
 }
 
-func (d *Dispatcher) call(from *Caller, lease *guard.Lease) handler.Call {
+func (d *Dispatcher) call(from *Caller) handler.Call {
 	return handler.Call{
 		ClientID: from.clientID,
 		Host:     from.Host,
 		MaxFrame: d.limits.MaxFrame,
 		APIs:     d.apis,
-		Memory:   lease,
+		Memory:   &from.memory,
 		Drain:    from.Drain,
 	}
 }

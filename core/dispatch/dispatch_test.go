@@ -151,9 +151,11 @@ func TestCall(t *testing.T) {
 	b.from.Drain = drain
 	_, err := b.ask(payload(kmsg.NewPtrHeartbeatRequest(), 4))
 	require.NoError(t, err)
+	require.NotNil(t, got.Memory)
+	got.Memory = nil
 	require.Equal(t, handler.Call{
 		ClientID: "me", Host: "/10.0.0.7", MaxFrame: 100 << 20,
-		APIs: []handler.Range{{Key: 12, Min: 0, Max: 4}}, Memory: &b.lease, Drain: drain,
+		APIs: []handler.Range{{Key: 12, Min: 0, Max: 4}}, Drain: drain,
 	}, got)
 
 	// A null client id after one with a name.
@@ -384,4 +386,32 @@ func FuzzDispatch(f *testing.F) {
 			b.pool.Put(out)
 		}
 	})
+}
+
+// Buffers that a handler borrows are charged, hold until the response is
+// encoded, and are taken back however the call ends.
+func TestBuffers(t *testing.T) {
+	t.Parallel()
+	var fault error
+	b := open(t, defaults, dispatchtest.Fetch(
+		func(ctx context.Context, call handler.Call, _ *kmsg.FetchRequest) ([]byte, error) {
+			lent, err := call.Buffer(ctx, 100<<10)
+			require.NoError(t, err)
+			require.Len(t, lent, 100<<10)
+			copy(lent, "records")
+			return lent, fault
+		}))
+	b.lease = guard.NewBudget(1<<20, time.Second).Lease()
+	for range 3 {
+		answer, err := b.ask(payload(kmsg.NewPtrFetchRequest(), 4))
+		require.NoError(t, err)
+		require.Contains(t, string(answer), "records")
+		require.Equal(t, int64(100<<10), b.lease.Held())
+		require.Empty(t, b.from.memory.lent)
+		b.lease.Release()
+	}
+	fault = errors.New("failed with a buffer in hand")
+	_, err := b.ask(payload(kmsg.NewPtrFetchRequest(), 4))
+	require.ErrorIs(t, err, fault)
+	require.Empty(t, b.from.memory.lent)
 }

@@ -112,6 +112,10 @@ type Memory interface {
 	// waits for a while when the budget is spent, and then fails; the handler
 	// returns that error as it is, which closes the connection.
 	Reserve(ctx context.Context, bytes int64) error
+	// Buffer reserves n bytes and lends a slice of that length, with whatever
+	// contents, until the response that Handle returns has been encoded. It is
+	// for large parts of a response, which would be garbage otherwise.
+	Buffer(ctx context.Context, n int) ([]byte, error)
 }
 
 // Reserve charges bytes to the call's memory budget; see [Memory].
@@ -120,6 +124,14 @@ func (c Call) Reserve(ctx context.Context, bytes int64) error {
 		return nil
 	}
 	return c.Memory.Reserve(ctx, bytes)
+}
+
+// Buffer lends n bytes for a part of the response; see [Memory].
+func (c Call) Buffer(ctx context.Context, n int) ([]byte, error) {
+	if c.Memory == nil {
+		return make([]byte, n), nil
+	}
+	return c.Memory.Buffer(ctx, n)
 }
 
 // Park returns a context for a wait: it ends with ctx, and also as soon as the

@@ -166,6 +166,10 @@ func (m *memory) Reserve(_ context.Context, n int64) error {
 	return nil
 }
 
+func (m *memory) Buffer(ctx context.Context, n int) ([]byte, error) {
+	return make([]byte, n), m.Reserve(ctx, int64(n))
+}
+
 func TestMemoryIsCharged(t *testing.T) {
 	f := store("a")
 	f.add(t, "a", 0, 1000, 1000)

@@ -33,7 +33,7 @@ type Store interface {
 
 // New returns the handler.
 func New(store Store, limits settings.Fetch) handler.Handler {
-	return handler.New(4, 18, shape, handler.CloseConnection, fetcher{store, limits}.fetch)
+	return handler.New(4, 18, shape, handler.CloseConnection, fetcher{store, limits}.fetch, handler.Sized(size))
 }
 
 type fetcher struct {
@@ -78,4 +78,16 @@ func (f fetcher) fetch(ctx context.Context, call handler.Call, req *kmsg.FetchRe
 	}
 	resp.Topics = w.response(req)
 	return resp, nil
+}
+
+// size is about the length of an encoded response, so that the records are
+// copied into a buffer that holds them all.
+func size(resp *kmsg.FetchResponse) int {
+	n := 1 << 10
+	for _, t := range resp.Topics {
+		for i := range t.Partitions {
+			n += len(t.Partitions[i].RecordBatches)
+		}
+	}
+	return n
 }

@@ -171,7 +171,9 @@ func (w *work) response(req *kmsg.FetchRequest) []kmsg.FetchResponseTopic {
 				p.RecordBatches = e.records
 			}
 		}
-		if req.IsolationLevel != 0 {
+		// Kafka answers [] for partitions it does not know, whatever the level.
+		unknown := e.code == kerr.UnknownTopicOrPartition.Code || e.code == kerr.UnknownTopicID.Code
+		if req.IsolationLevel != 0 || unknown {
 			p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
 		}
 		t := &out[e.topic]

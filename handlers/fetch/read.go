@@ -6,10 +6,6 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 )
 
-// copies is how often the records of an answer lie in memory: as they were
-// read, and in the encoded answer.
-const copies = 2
-
 // read fills the entries in request order, up to the limits of the request and
 // of each partition. The first batch of the first partition that has one is
 // returned whatever the limits (KIP-74): a consumer could not get past it
@@ -23,20 +19,24 @@ func (w *work) read(ctx context.Context) error {
 		if e.code != 0 || e.available == 0 || limit == 0 && !first {
 			continue
 		}
-		expected := copies * min(e.available, int64(limit))
-		if err := w.call.Reserve(ctx, expected); err != nil {
+		expected := min(e.available, int64(limit))
+		buf, err := w.call.Buffer(ctx, int(expected))
+		if err != nil {
+			return err
+		}
+		if err := w.call.Reserve(ctx, expected); err != nil { // they are encoded into an answer
 			return err
 		}
 		records, bounds, err := w.store.Read(ctx, backend.Read{
-			Partition: e.partition, Offset: e.ask.FetchOffset, MaxBytes: limit, AtLeastOne: first,
+			Partition: e.partition, Offset: e.ask.FetchOffset, MaxBytes: limit, AtLeastOne: first, Buf: buf,
 		})
 		if err != nil {
 			w.fail(e, err)
 			continue
 		}
 		// The log may have grown, and the first batch may be above the limits.
-		if more := copies*int64(len(records)) - expected; more > 0 {
-			if err := w.call.Reserve(ctx, more); err != nil {
+		if more := int64(len(records)) - expected; more > 0 {
+			if err := w.call.Reserve(ctx, 2*more); err != nil {
 				return err
 			}
 		}

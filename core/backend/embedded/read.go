@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,7 +29,7 @@ func (s *Store) Read(_ context.Context, r backend.Read) ([]byte, backend.Bounds,
 		if err != nil || at.segment == nil || r.MaxBytes <= 0 && !r.AtLeastOne {
 			return nil, bounds, err
 		}
-		b, err := p.readFrom(at, r.MaxBytes, r.AtLeastOne)
+		b, err := p.readFrom(at, r)
 		if errors.Is(err, errGone) {
 			continue // retention was faster; seek says what is so now
 		}
@@ -187,15 +188,15 @@ func (p *partition) walk(at place, from, offset int64) (int64, error) {
 
 // readFrom returns whole batches from a place on, with one read if no batch is
 // larger than max.
-func (p *partition) readFrom(at place, maxBytes int, atLeastOne bool) ([]byte, error) {
+func (p *partition) readFrom(at place, r backend.Read) ([]byte, error) {
 	g := at.segment
 	h, err := p.store.files.acquire(&g.slot, g.name, false)
 	if err != nil {
 		return nil, p.readError(g, at.pos, err)
 	}
 	defer h.release()
-	n := min(at.limit-at.pos, max(int64(maxBytes), record.HeaderSize))
-	b := make([]byte, n)
+	n := min(at.limit-at.pos, max(int64(r.MaxBytes), record.HeaderSize))
+	b := slices.Grow(r.Buf[:0], int(n))[:n]
 	if _, err := h.ReadAt(b, at.pos); err != nil {
 		return nil, p.readError(g, at.pos, err)
 	}
@@ -203,8 +204,8 @@ func (p *partition) readFrom(at place, maxBytes int, atLeastOne bool) ([]byte, e
 	if err != nil || first.size > at.limit-at.pos {
 		return nil, p.readError(g, at.pos, errDamaged)
 	}
-	if first.size > int64(maxBytes) {
-		if !atLeastOne {
+	if first.size > int64(r.MaxBytes) {
+		if !r.AtLeastOne {
 			return nil, nil
 		}
 		whole := make([]byte, first.size)
