@@ -9,7 +9,7 @@ import (
 // Usage is what a group takes of the totals over all groups.
 type Usage struct {
 	Members int   // and pending ids
-	Bytes   int64 // of memory: an estimate, from below by some percent
+	Bytes   int64 // of memory: an estimate, never far below the truth
 }
 
 // What the parts of a group cost besides the bytes of their strings: structs,
@@ -17,7 +17,7 @@ type Usage struct {
 const (
 	groupBytes    = 1024
 	memberBytes   = 512
-	protocolBytes = 96
+	protocolBytes = 112
 	pendingBytes  = 128
 )
 
