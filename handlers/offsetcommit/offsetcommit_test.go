@@ -59,15 +59,16 @@ func (s *store) TopicByID(_ context.Context, id uuid.UUID) (backend.Topic, error
 }
 
 func (s *store) CommitOffsets(_ context.Context, group string, commits []backend.Commit) error {
-	text := fmt.Sprintf("group %q", group)
+	var text strings.Builder
+	fmt.Fprintf(&text, "group %q", group)
 	for _, c := range commits {
-		text += fmt.Sprintf("\n  topic %d partition %d offset %d epoch %d metadata %q",
+		fmt.Fprintf(&text, "\n  topic %d partition %d offset %d epoch %d metadata %q",
 			c.Partition.Topic[15], c.Partition.Index, c.Offset, c.LeaderEpoch, c.Metadata)
 		if c.CommitTime.IsZero() {
-			text += " without a time"
+			text.WriteString(" without a time")
 		}
 	}
-	s.calls = append(s.calls, text)
+	s.calls = append(s.calls, text.String())
 	return s.err
 }
 
