@@ -146,6 +146,26 @@ func (m *meta) scanRange(from, to []byte, fn func(key, value []byte) error) erro
 	return nil
 }
 
+// clearMax is how many keys clear deletes one by one.
+const clearMax = 10_000
+
+// clear adds the deletion of all keys from one up to another to a batch. It
+// deletes them one by one unless there are very many: range deletions slow down
+// every reader for as long as they are in memory, and more so with each of them.
+func (m *meta) clear(b *pebble.Batch, from, to []byte) error {
+	n := 0
+	err := m.scanRange(from, to, func(key, _ []byte) error {
+		if n++; n > clearMax {
+			return errEnough
+		}
+		return b.Delete(key, nil)
+	})
+	if errors.Is(err, errEnough) {
+		return b.DeleteRange(from, to, nil)
+	}
+	return err
+}
+
 // fail notes that the store cannot be written to any more, and says so once.
 func (m *meta) fail(err error) {
 	wrapped := fmt.Errorf("%w: metadata store: %w", backend.ErrStorage, err)

@@ -53,6 +53,7 @@ type recovery struct {
 	from  int64 // segments before this base offset are good as the metadata has them
 	pos   int64 // in that segment, what comes before is good
 	known bool  // the state tells about segment from
+	fresh bool  // the metadata knows nothing of the partition
 	read  bool  // something was found out that the metadata does not know
 }
 
@@ -66,7 +67,8 @@ func (r *recovery) run() error {
 			return nil
 		}
 		r.state = &partitionState{start: r.files[0], next: r.files[0], active: -1}
-		r.read = true
+		r.read, r.fresh = true, true
+		p.producers = &producers{byID: map[int64]*producer{}}
 	}
 	st := r.state
 	p.start, p.next, p.durable = st.start, st.next, st.durable
@@ -196,19 +198,22 @@ func (r *recovery) finish() error {
 	if !r.read && p.next == r.state.next {
 		return nil
 	}
+	p.dirty = true
+	if r.fresh {
+		return nil // pebble has nothing of it
+	}
 	if err := p.loadProducers(); err != nil {
 		return err
 	}
 	p.producers.cut(p.next)
-	p.dirty = true
 	// Entries behind what was known good may be of records that got lost.
 	b := p.store.meta.db.NewBatch()
 	from := r.state.next
 	if !r.known {
 		from = r.from
 	}
-	err := b.DeleteRange(numberKey(keyIndex, p.topic.id, p.index, min(from, p.next)),
-		prefixEnd(partitionKey(keyIndex, p.topic.id, p.index)), nil)
+	err := p.store.meta.clear(b, numberKey(keyIndex, p.topic.id, p.index, min(from, p.next)),
+		prefixEnd(partitionKey(keyIndex, p.topic.id, p.index)))
 	for base := range r.sealed {
 		if !slices.ContainsFunc(p.segments, func(g *segment) bool { return g.base == base && g.stored }) {
 			err = errors.Join(err, b.Delete(numberKey(keySegment, p.topic.id, p.index, base), nil))

@@ -97,8 +97,8 @@ func (p *partition) dropSegments(old []*segment, start int64) error {
 	b := s.meta.db.NewBatch()
 	saved, err := p.saveHeld(b, false)
 	for _, kind := range []byte{keySegment, keyIndex} {
-		err = errors.Join(err, b.DeleteRange(
-			numberKey(kind, id, p.index, old[0].base), numberKey(kind, id, p.index, start), nil))
+		err = errors.Join(err, s.meta.clear(b,
+			numberKey(kind, id, p.index, old[0].base), numberKey(kind, id, p.index, start)))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", backend.ErrStorage, err)

@@ -263,7 +263,7 @@ func (s *Store) forgetTopic(t *topic) error {
 	}
 	for _, kind := range []byte{keyState, keySegment, keyIndex, keyProducer} {
 		prefix := topicKey(kind, t.id)
-		if err := b.DeleteRange(prefix, prefixEnd(prefix), nil); err != nil {
+		if err := s.meta.clear(b, prefix, prefixEnd(prefix)); err != nil {
 			return err
 		}
 	}
