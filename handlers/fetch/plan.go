@@ -60,8 +60,12 @@ func plan(req *kmsg.FetchRequest) *work {
 		total += len(req.Topics[i].Partitions)
 	}
 	w := &work{byID: req.Version >= 13, entries: make([]entry, 0, total)}
-	topics := make(map[topicKey]int, len(req.Topics))
-	partitions := make(map[partitionKey]int, total)
+	// A request for one partition, the usual case, repeats nothing.
+	var topics map[topicKey]int
+	var partitions map[partitionKey]int
+	if total > 1 {
+		topics, partitions = make(map[topicKey]int, len(req.Topics)), make(map[partitionKey]int, total)
+	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		if len(t.Partitions) == 0 {
@@ -70,7 +74,9 @@ func plan(req *kmsg.FetchRequest) *work {
 		at, seen := topics[topicKey{t.Topic, t.TopicID}]
 		if !seen {
 			at = len(w.topics)
-			topics[topicKey{t.Topic, t.TopicID}] = at
+			if total > 1 {
+				topics[topicKey{t.Topic, t.TopicID}] = at
+			}
 			w.topics = append(w.topics, t)
 		}
 		for j := range t.Partitions {
@@ -80,7 +86,9 @@ func plan(req *kmsg.FetchRequest) *work {
 				w.entries[first].ask = p
 				continue
 			}
-			partitions[key] = len(w.entries)
+			if total > 1 {
+				partitions[key] = len(w.entries)
+			}
 			w.entries = append(w.entries, entry{topic: at, ask: p})
 		}
 	}

@@ -131,8 +131,12 @@ func plan(req *kmsg.ProduceRequest) *work {
 		total += len(req.Topics[i].Partitions)
 	}
 	w := &work{entries: make([]entry, 0, total), topic: make([]int, 0, total)}
-	topics := make(map[topicKey]int, len(req.Topics))
-	partitions := make(map[partitionKey]int, total)
+	// A request for one partition, the usual case, repeats nothing.
+	var topics map[topicKey]int
+	var partitions map[partitionKey]int
+	if total > 1 {
+		topics, partitions = make(map[topicKey]int, len(req.Topics)), make(map[partitionKey]int, total)
+	}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		if len(t.Partitions) == 0 {
@@ -142,7 +146,9 @@ func plan(req *kmsg.ProduceRequest) *work {
 		at, seen := topics[key]
 		if !seen {
 			at = len(w.topics)
-			topics[key] = at
+			if total > 1 {
+				topics[key] = at
+			}
 			topic := kmsg.NewProduceResponseTopic()
 			topic.Topic, topic.TopicID = t.Topic, t.TopicID
 			w.topics = append(w.topics, topic)
@@ -153,7 +159,9 @@ func plan(req *kmsg.ProduceRequest) *work {
 				w.entries[first].records = p.Records
 				continue
 			}
-			partitions[key] = len(w.entries)
+			if total > 1 {
+				partitions[key] = len(w.entries)
+			}
 			w.entries = append(w.entries, entry{topic: t, index: p.Partition, records: p.Records})
 			w.topic = append(w.topic, at)
 		}

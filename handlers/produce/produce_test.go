@@ -520,6 +520,8 @@ func (m *memory) Reserve(_ context.Context, n int64) error {
 	return m.err
 }
 
+func (m *memory) Buffer(_ context.Context, n int) ([]byte, error) { return make([]byte, n), m.err }
+
 // Decoders are charged for before they start: once for each size.
 func TestDecodersAreCharged(t *testing.T) {
 	plain, gzip := recordtest.Values("v").Bytes(), recordtest.Values("v").Compressed(record.Gzip).Batch(t)
