@@ -92,8 +92,9 @@ func TestEveryRefusalAtEveryVersion(t *testing.T) {
 }
 
 type memory struct {
-	charged int64
-	err     error
+	handler.Memory // nil: nothing else may be called
+	charged        int64
+	err            error
 }
 
 func (m *memory) Reserve(_ context.Context, n int64) error {

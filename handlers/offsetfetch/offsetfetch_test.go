@@ -212,8 +212,9 @@ func TestManyPartitions(t *testing.T) {
 }
 
 type budget struct {
-	charged int64
-	err     error
+	handler.Memory // nil: nothing else may be called
+	charged        int64
+	err            error
 }
 
 func (m *budget) Reserve(_ context.Context, n int64) error {
