@@ -120,7 +120,9 @@ func (d *machines) tick(id string) []string {
 }
 
 func (d *machines) answers(id string, g *group.Group, effects []group.Effect) []string {
-	require.NoError(d.t, g.Check())
+	if g.Usage().Members < 100 || d.last%200 == 0 { // it looks at every member
+		require.NoError(d.t, g.Check())
+	}
 	d.touched[id] = true
 	if g.Empty() {
 		delete(d.groups, id)
