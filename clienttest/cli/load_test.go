@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -69,4 +70,21 @@ func count(t *testing.T, out string, match func(event) bool) int {
 		}
 	}
 	return n
+}
+
+// TestTransactionsRefused: the gateway has no transactions. A Java producer must learn it at once, not by a timeout.
+func TestTransactionsRefused(t *testing.T) {
+	if _, isBroker := clienttest.Broker(); isBroker {
+		t.Skip("Kafka has transactions")
+	}
+	addr := clienttest.Address(t)
+	tl := startTools(t, install(t, versions()[0]))
+	topic := clienttest.Unique(t, "topic")
+	tl.ok("", "kafka-topics", "--bootstrap-server", addr, "--create", "--topic", topic)
+	began := time.Now()
+	out := tl.run("", "kafka-producer-perf-test", "--topic", topic, "--num-records", "10", "--record-size", "10", "--throughput", "-1",
+		"--producer-props", "bootstrap.servers="+addr, "--transactional-id", "refused", "--transaction-duration-ms", "1000")
+	require.NotZero(t, out.code)
+	require.Contains(t, out.stdout+out.stderr, "TransactionalIdAuthorizationException")
+	require.Less(t, time.Since(began), 20*time.Second)
 }
