@@ -410,4 +410,3 @@ func TestTopicIDs(t *testing.T) {
 	require.Equal(t, kerr.UnknownTopicID.Code, answer(t, f, request(13, 1, byID(f.topics[0].ID, 0))).Topics[0].Partitions[0].ErrorCode)
 	require.Equal(t, kerr.UnknownTopicOrPartition.Code, answer(t, f, request(12, 1, topic("plain", part(0, good)))).Topics[0].Partitions[0].ErrorCode)
 }
-
