@@ -126,14 +126,10 @@ func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, s := open(t)
 	spent := errors.New("spent")
-	_, err := h.Handle(context.Background(), handler.Call{Memory: memory(func(n int64) error {
+	_, err := h.Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(n int64) error {
 		require.Greater(t, n, int64(2*createdCost))
 		return spent
 	})}, plain("a", "b"))
 	require.ErrorIs(t, err, spent)
 	require.Equal(t, "none", s.String())
 }
-
-type memory func(int64) error
-
-func (m memory) Reserve(_ context.Context, n int64) error { return m(n) }

@@ -87,12 +87,8 @@ func TestReserve(t *testing.T) {
 	_, err := s.Create("a", 1, nil)
 	require.NoError(t, err)
 	spent := errors.New("spent")
-	_, err = h.Handle(context.Background(), handler.Call{Memory: memory{spent}},
+	_, err = h.Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })},
 		&kmsg.DeleteTopicsRequest{Version: 1, TimeoutMillis: 1000, TopicNames: []string{"a"}})
 	require.ErrorIs(t, err, spent)
 	require.Equal(t, "a partitions=1\n", s.String())
 }
-
-type memory struct{ err error }
-
-func (m memory) Reserve(context.Context, int64) error { return m.err }

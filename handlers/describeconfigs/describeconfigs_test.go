@@ -137,7 +137,7 @@ func TestRepeats(t *testing.T) {
 		names[i] = "a"
 	}
 	req, charged := request(4, names...), int64(0)
-	_, err = h.Handle(context.Background(), handler.Call{MaxFrame: 4 << 20, Memory: memory(func(n int64) error {
+	_, err = h.Handle(context.Background(), handler.Call{MaxFrame: 4 << 20, Memory: handlertest.Memory(func(n int64) error {
 		charged += n
 		return nil
 	})}, req)
@@ -151,13 +151,10 @@ func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t)
 	spent := errors.New("spent")
-	_, err := h.Handle(context.Background(), handler.Call{MaxFrame: 1 << 20, Memory: memory(func(int64) error { return spent })}, request(1, "a"))
+	_, err := h.Handle(context.Background(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, request(1, "a"))
 	require.ErrorIs(t, err, spent)
 }
 
-type memory func(int64) error
-
-func (m memory) Reserve(_ context.Context, n int64) error { return m(n) }
 
 func TestFailing(t *testing.T) {
 	t.Parallel()

@@ -110,10 +110,6 @@ func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t)
 	spent := errors.New("spent")
-	_, err := h.Handle(context.Background(), handler.Call{Memory: memory{spent}}, kmsg.NewPtrDescribeTopicPartitionsRequest())
+	_, err := h.Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, kmsg.NewPtrDescribeTopicPartitionsRequest())
 	require.ErrorIs(t, err, spent)
 }
-
-type memory struct{ err error }
-
-func (m memory) Reserve(context.Context, int64) error { return m.err }

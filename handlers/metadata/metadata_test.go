@@ -123,9 +123,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-type memory func(int64) error
-
-func (m memory) Reserve(_ context.Context, n int64) error { return m(n) }
 
 // The price is charged, and a spent budget closes the connection.
 func TestReserve(t *testing.T) {
@@ -135,7 +132,7 @@ func TestReserve(t *testing.T) {
 	require.NoError(t, err)
 	charged := int64(0)
 	spent := fmt.Errorf("spent")
-	_, err = open(s, defaults).Handle(context.Background(), handler.Call{MaxFrame: 1 << 20, Memory: memory(func(n int64) error {
+	_, err = open(s, defaults).Handle(context.Background(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(n int64) error {
 		charged = n
 		return spent
 	})}, ask(12))
