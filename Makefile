@@ -32,8 +32,12 @@ lint: ## gofmt, go vet, staticcheck
 generate: ## write config.example.yaml and the texts of --help anew
 	$(GO) generate ./...
 
-fuzz: ## run every fuzz target for FUZZTIME each (default 10m)
-	@set -e; for package in $$($(GO) list ./...); do \
+tidy: ## go mod tidy, here and in the examples
+	$(GO) mod tidy
+	@set -e; for folder in $(EXAMPLES); do (cd $$folder && $(GO) mod tidy); done
+
+fuzz: ## run every fuzz target for FUZZTIME each (default 10m), of PKG (default ./...)
+	@set -e; for package in $$($(GO) list $(or $(PKG),./...)); do \
 		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$target"; \
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \

@@ -124,6 +124,7 @@ func TestAPIs(t *testing.T) {
 	require.Equal(t, "KEY NAME VERSIONS ADVERTISED BAD REQUEST ANSWERED BY", rows[0])
 	require.Contains(t, rows, "0 Produce 3-13 0-13 close handlers/produce.producer.produce")
 	require.Contains(t, rows, "15 DescribeGroups 0-6 0-6 close handlers/describegroups.describer.describe")
+	require.NoDirExists(t, "data", "nothing was started")
 	require.Contains(t, rows, "16 ListGroups 0-5 0-5 INVALID_REQUEST handlers/listgroups.lister.list")
 }
 
