@@ -155,7 +155,6 @@ func TestReserve(t *testing.T) {
 	require.ErrorIs(t, err, spent)
 }
 
-
 func TestFailing(t *testing.T) {
 	t.Parallel()
 	h, s := open(t)

@@ -123,7 +123,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-
 // The price is charged, and a spent budget closes the connection.
 func TestReserve(t *testing.T) {
 	t.Parallel()
