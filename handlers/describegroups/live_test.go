@@ -275,7 +275,7 @@ func TestNamingAGroupExpiresItAndListingDoesNot(t *testing.T) {
 		l.synced("g", l.joined(3, joinRequest("g", "", nil, "m")), nil)
 		time.Sleep(10*time.Second - 1)
 		require.Equal(t, "Stable", l.describedAlike("g").State)
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		require.Equal(t, []string{"g consumer Stable"}, l.listed())
 
 		resp := ask[*kmsg.DescribeGroupsResponse](l, l.describe, 6, &kmsg.DescribeGroupsRequest{Groups: []string{"g", "g", "g"}})
