@@ -99,18 +99,6 @@ kafka-gateway: log.level: "loud" is none of debug, info, warn, error (flag --log
 `}, got)
 }
 
-// A gateway without a server is a mistake of who composed it: one line.
-func TestIncompleteGateway(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{"serve"}, {"apis"}} {
-		got := execute(args...)
-		require.Equal(t, exitFailed, got.code)
-		require.Empty(t, got.out)
-		require.Equal(t, 1, strings.Count(got.err, "\n"), got.err)
-		require.Contains(t, got.err, "missing type")
-	}
-}
-
 func TestAskingTwiceToStopDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	failed := make(chan struct{}, 1)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.uber.org/dig"
@@ -96,13 +97,22 @@ func (s shutdowner) Shutdown(...fx.ShutdownOption) error {
 }
 
 // cause strips what fx wraps around the error of a constructor: the path
-// through the graph tells an operator nothing. An error of the graph itself,
-// such as a missing coordinator, is for who composed it and stays whole.
+// through the graph tells an operator nothing. Of an error of the graph itself
+// it leaves what tells those who composed it which module is missing, or which
+// two provide the same.
 func cause(err error) error {
 	root := dig.RootCause(err)
 	var ofGraph dig.Error
-	if errors.As(root, &ofGraph) {
-		return errors.New(oneLine(err))
+	if !errors.As(root, &ofGraph) {
+		return root
 	}
-	return root
+	const failed = "the modules do not fit together: "
+	text := oneLine(err)
+	switch _, clash, found := strings.Cut(text, "Failed: "); {
+	case found:
+		return errors.New(failed + clash)
+	case strings.HasPrefix(root.Error(), "missing type"):
+		return errors.New(failed + oneLine(root) + "; add a module that provides it")
+	}
+	return errors.New(failed + text)
 }

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/iggykafka/gateway"
+	"github.com/iggykafka/gateway/coordinator/coordinatortest"
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/topicconfig"
 )
@@ -94,6 +95,29 @@ func TestFailuresAtStartAndStopAreOneLine(t *testing.T) {
 	r.signals <- os.Interrupt
 	require.Equal(t, exitFailed, <-r.ended)
 	require.Equal(t, "kafka-gateway: stopped, but not in order: disk full\n", r.err.String())
+}
+
+// What is wrong with a composition is one line for those who composed it.
+func TestModulesThatDoNotFit(t *testing.T) {
+	for _, c := range []struct {
+		modules []fx.Option
+		fault   string
+	}{
+		{nil, `missing type: \*server\.Server; add a module that provides it`},
+		{
+			[]fx.Option{gateway.Core(), gateway.Handlers(), gateway.Backend()},
+			`missing type: coordinator\.Coordinator; add a module that provides it`,
+		},
+		{
+			[]fx.Option{gateway.Plugins(), coordinatortest.Module(&coordinatortest.Fake{})},
+			`cannot provide function "[^"]*/coordinatortest"\..*: already provided by "[^"]*/coordinator/memory"\..*`,
+		},
+	} {
+		var out, errs bytes.Buffer
+		require.Equal(t, exitFailed, program{out: &out, err: &errs, modules: c.modules}.run(t.Context()))
+		require.Empty(t, out.String())
+		require.Regexp(t, `^kafka-gateway: the modules do not fit together: `+c.fault+`\n$`, errs.String())
+	}
 }
 
 func TestMetricsAreServed(t *testing.T) {
