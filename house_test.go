@@ -119,6 +119,21 @@ func TestNoInit(t *testing.T) {
 	}
 }
 
+// A goroutine that outlives its test outlives its connection, too.
+func TestEveryPackageLooksForLeaks(t *testing.T) {
+	looks := map[string]bool{}
+	for _, file := range goFiles(t) {
+		if folder := path.Dir(file); strings.HasSuffix(file, "_test.go") && !within(folder, "examples") {
+			looks[folder] = looks[folder] || strings.Contains(read(t, file), "goleak.VerifyTestMain(m")
+		}
+	}
+	for folder, ok := range looks {
+		if !ok {
+			t.Errorf("%s has no TestMain with goleak.VerifyTestMain", folder)
+		}
+	}
+}
+
 func TestEveryHandlerHasItsFiles(t *testing.T) {
 	folders, err := os.ReadDir("handlers")
 	require.NoError(t, err)

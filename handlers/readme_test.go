@@ -9,7 +9,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // filesOfPage finds the example's files: a line with the path, and a block.
 var filesOfPage = regexp.MustCompile("(?sm)^`handlers/listtransactions/([^`]+)`\n\n```[a-z]+\n(.*?)^```$")

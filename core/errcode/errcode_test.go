@@ -7,9 +7,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/core/backend"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The table of what a failing backend answers, by who asks.
 func TestCodes(t *testing.T) {
