@@ -42,16 +42,15 @@ func throughputOf(ctx context.Context, t *target, o options, size int, acks kgo.
 	mb := float64(n*int64(size)) / 1e6
 
 	cpu, begin := t.cpu(), time.Now()
-	if err := write(ctx, t, topic, acks, size, n); err != nil {
+	// The records are written when they have arrived, which with acks=0 is
+	// later than when they have left.
+	arrived := func() error { return awaitRecords(ctx, t, topic, n) }
+	if err := write(ctx, t, topic, acks, size, n, arrived); err != nil {
 		return err
 	}
 	put("produce "+label, "MB/s", mb/time.Since(begin).Seconds())
 	putCPU(t, cpu, mb, "produce "+label, put)
 
-	// acks=0 is done when the bytes have left: wait until they have arrived.
-	if err := awaitRecords(ctx, t, topic, n); err != nil {
-		return err
-	}
 	cpu, begin = t.cpu(), time.Now()
 	if err := read(ctx, t, topic, n); err != nil {
 		return err
@@ -67,8 +66,9 @@ func putCPU(t *target, before time.Duration, mb float64, label string, put sink)
 	}
 }
 
-// write produces n records of the given size, uncompressed.
-func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int, n int64) error {
+// write produces n records of the given size, uncompressed. The connection is
+// kept until arrived returns: a server may drop what it has not read yet.
+func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int, n int64, arrived func() error) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.DefaultProduceTopic(topic),
 		kgo.RequiredAcks(acks), kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(5),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(5*time.Millisecond),
@@ -100,7 +100,7 @@ func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int
 	if err := failed.Load(); err != nil {
 		return *err
 	}
-	return nil
+	return arrived()
 }
 
 // read consumes n records from the start of a topic.
@@ -129,7 +129,7 @@ func awaitRecords(ctx context.Context, t *target, topic string, n int64) error {
 		return err
 	}
 	defer cl.Close()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		ends, err := kadm.NewClient(cl).ListEndOffsets(ctx, topic)
 		if err != nil {
 			return err
@@ -158,6 +158,19 @@ func freshTopic(ctx context.Context, t *target, partitions int) (string, func(),
 	if _, err := adm.CreateTopic(ctx, int32(partitions), 1, nil, name); err != nil {
 		cl.Close()
 		return "", nil, err
+	}
+	// A broker answers before the topic's leaders are ready, and then loses what
+	// comes with acks=0.
+	for {
+		ends, err := adm.ListEndOffsets(ctx, name)
+		if err != nil {
+			cl.Close()
+			return "", nil, err
+		}
+		if ends.Error() == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
 	}
 	var once sync.Once
 	return name, func() {
