@@ -48,6 +48,7 @@ func Conform(t *testing.T, open func(t testing.TB) Setup) {
 		{"reads out of range", readRange},
 		{"unknown partitions", unknownPartitions},
 		{"the caller owns the bytes", ownership},
+		{"reads into a buffer", readBuffer},
 		{"every codec", codecs},
 		{"available counts what read returns", available},
 		{"appends keep their order", appendOrder},

@@ -163,6 +163,26 @@ func ownership(h *harness) {
 	}
 }
 
+func readBuffer(h *harness) {
+	ctx, p := h.Context(), h.log("t")
+	for range 5 {
+		h.store(p, recordtest.Values(strings.Repeat("x", 400)))
+	}
+	want := h.read(p, 0)
+	for _, size := range []int{0, 1, 100, 1 << 20} {
+		for _, first := range []backend.Read{{MaxBytes: 1 << 20}, {MaxBytes: 1, AtLeastOne: true}} {
+			buf := bytes.Repeat([]byte("junk"), size)
+			r := first
+			r.Partition, r.Buf = p, buf[:size/2]
+			got, _, err := h.Backend.Read(ctx, r)
+			require.NoError(h, err)
+			require.NotEmpty(h, got)
+			records := Records(h, got)
+			require.Equal(h, want[:len(records)], records, "a buffer of %d bytes", 4*size)
+		}
+	}
+}
+
 func codecs(h *harness) {
 	p := h.log("t")
 	var want []string

@@ -58,6 +58,7 @@ func (s *Store) checkpoint(ps []*partition, synced bool) error {
 func (p *partition) save(b *pebble.Batch, synced bool) (saved func(), err error) {
 	p.w.Lock()
 	defer p.w.Unlock()
+	p.dirty = false // it has been taken off the list
 	return p.saveHeld(b, synced)
 }
 
@@ -65,7 +66,6 @@ func (p *partition) save(b *pebble.Batch, synced bool) (saved func(), err error)
 func (p *partition) saveHeld(b *pebble.Batch, synced bool) (saved func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.dirty = false
 	if p.gone || p.fault != nil {
 		return nil, nil
 	}
@@ -134,6 +134,11 @@ func (p *partition) saveProducers(b *pebble.Batch) (err error) {
 	return err
 }
 
+// syncTopicDir makes the names of a topic's files outlive a loss of power.
+func (s *Store) syncTopicDir(dir string) error {
+	return errors.Join(syncDir(s.fs, dir), syncDir(s.fs, s.fs.PathDir(dir)))
+}
+
 // settle brings everything to the disk and notes that the store was left in
 // order. Nothing else runs any more.
 func (s *Store) settle() error {
@@ -144,7 +149,7 @@ func (s *Store) settle() error {
 		for _, p := range *t.partitions.Load() {
 			if p.unsynced || p.dirty {
 				ps = append(ps, p)
-				dirs[t.dir] = true
+				dirs[t.dir] = len(p.segments) > 0 || dirs[t.dir]
 			}
 		}
 	}
@@ -155,11 +160,13 @@ func (s *Store) settle() error {
 			work.Go(func() error { return s.syncSegment(g) })
 		}
 	}
-	err := work.Wait()
-	for dir := range dirs {
-		err = errors.Join(err, syncDir(s.fs, dir))
+	dirs[s.fs.PathJoin(s.dir, topicsDir)] = true
+	for dir, made := range dirs {
+		if made && !s.cfg.Sync {
+			work.Go(func() error { return syncDir(s.fs, dir) })
+		}
 	}
-	if err != nil {
+	if err := work.Wait(); err != nil {
 		// The next start finds out what has got lost, if anything.
 		return errors.Join(err, s.checkpoint(ps, false))
 	}

@@ -141,38 +141,47 @@ func TestFlippedBit(t *testing.T) {
 // file.
 func TestMissingFile(t *testing.T) {
 	t.Parallel()
-	for name, crash := range map[string]bool{"after a clean end": false, "after a crash": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := newBox(t, nil, embedded.DefaultConfig())
-			p := newTopic(b, "t", "segment.bytes", "1048576")
-			big := recordtest.Values(strings.Repeat("x", 600_000))
-			for range 3 {
-				require.NoError(t, appendOne(b.store, p, big).Err)
-			}
-			b.reopen()
-			if crash {
-				b.fs = crashed(b.fs.(*vfs.MemFS), 100, 1)
-			}
-			b.close()
-			logs := watchLog(b)
-			file := segmentPath(b, p, "1")
-			require.NoError(t, b.fs.Rename(file, file+".aside"))
-			b.open()
-			require.Equal(t, 1, logs.FilterMessageSnippet("segment file is missing").Len())
-			var offsets []int64
-			for _, r := range readLog(t, b.store, p) {
-				offsets = append(offsets, r.Offset)
-			}
-			require.Equal(t, []int64{0, 2}, offsets)
-			require.EqualValues(t, 3, appendOne(b.store, p, recordtest.Values("y")).BaseOffset)
-
-			b.close()
-			require.NoError(t, b.fs.Rename(file+".aside", file))
-			b.open()
-			require.Len(t, readLog(t, b.store, p), 4)
-		})
+	for base, left := range map[string][]int64{"0": {1, 2}, "1": {0, 2}, "2": {0, 1}} {
+		for name, crash := range map[string]bool{"after a clean end": false, "after a crash": true} {
+			t.Run("segment "+base+" "+name, func(t *testing.T) {
+				t.Parallel()
+				missingFile(t, base, left, crash)
+			})
+		}
 	}
+}
+
+func missingFile(t *testing.T, base string, left []int64, crash bool) {
+	b := newBox(t, nil, embedded.DefaultConfig())
+	p := newTopic(b, "t", "segment.bytes", "1048576")
+	big := recordtest.Values(strings.Repeat("x", 600_000))
+	for range 3 {
+		require.NoError(t, appendOne(b.store, p, big).Err)
+	}
+	b.reopen()
+	if crash {
+		b.fs = crashed(b.fs.(*vfs.MemFS), 100, 1)
+	}
+	b.close()
+	logs := watchLog(b)
+	file := segmentPath(b, p, base)
+	require.NoError(t, b.fs.Rename(file, file+".aside"))
+	b.open()
+	require.Equal(t, 1, logs.FilterMessageSnippet("segment file is missing").Len())
+	_, bounds, err := b.store.Read(t.Context(), backend.Read{Partition: p, Offset: 2, MaxBytes: 1 << 20})
+	require.NoError(t, err, "where nothing is there is nothing to read")
+	require.Equal(t, backend.Bounds{Start: left[0], End: 3}, bounds, "offsets are not used twice")
+	require.EqualValues(t, 3, appendOne(b.store, p, recordtest.Values("y")).BaseOffset)
+	var offsets []int64
+	for _, r := range readLog(t, b.store, p) {
+		offsets = append(offsets, r.Offset)
+	}
+	require.Equal(t, append(left, 3), offsets)
+
+	b.close()
+	require.NoError(t, b.fs.Rename(file+".aside", file))
+	b.open()
+	require.Len(t, readLog(t, b.store, p), 4)
 }
 
 func TestSecondOwner(t *testing.T) {

@@ -205,3 +205,45 @@ func TestManyPartitions(t *testing.T) {
 		b.reopen()
 	}
 }
+
+// TestPartitionsAreBounded: what a client may ask for costs memory at once.
+func TestPartitionsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil, embedded.DefaultConfig())
+	ctx := t.Context()
+	_, err := b.store.CreateTopic(ctx, backend.NewTopic{Name: "t", Partitions: 1 << 30})
+	require.ErrorIs(t, err, backend.ErrTooManyTopics)
+	topic, err := b.store.CreateTopic(ctx, backend.NewTopic{Name: "t", Partitions: 150_000})
+	require.NoError(t, err)
+	b.reopen()
+	require.ErrorIs(t, b.store.GrowTopic(ctx, topic.ID, 200_001), backend.ErrTooManyTopics)
+	_, err = b.store.CreateTopic(ctx, backend.NewTopic{Name: "u", Partitions: 60_000})
+	require.ErrorIs(t, err, backend.ErrTooManyTopics)
+	require.NoError(t, b.store.GrowTopic(ctx, topic.ID, 160_000))
+	require.NoError(t, b.store.DeleteTopic(ctx, topic.ID))
+	_, err = b.store.CreateTopic(ctx, backend.NewTopic{Name: "u", Partitions: 60_000})
+	require.NoError(t, err)
+}
+
+// TestDamageWhileRunning: bytes that went bad under a running store are not
+// given out as records, and are told of once.
+func TestDamageWhileRunning(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil, embedded.DefaultConfig())
+	p := fill(b)
+	b.close()
+	logs := watchLog(b)
+	edit(b, b.fs, segmentPath(b, p, "0"), func(bytes []byte) []byte { clear(bytes[200:]); return bytes })
+	b.open()
+	for range 3 {
+		_, _, err := b.store.Read(t.Context(), backend.Read{Partition: p, MaxBytes: 1 << 20})
+		require.ErrorIs(t, err, backend.ErrStorage)
+		_, err = b.store.FindTime(t.Context(), p, recordtest.Time+1)
+		require.NoError(t, err, "no record is that late")
+		_, err = b.store.FindTime(t.Context(), p, recordtest.Time)
+		require.NoError(t, err, "the first batch is sound")
+		_, _, err = b.store.Available(t.Context(), p, 7, 1)
+		require.ErrorIs(t, err, backend.ErrStorage)
+	}
+	require.Equal(t, 1, logs.FilterMessageSnippet("a segment file cannot be read").Len())
+}

@@ -35,6 +35,7 @@ type keeper struct {
 
 	unsaved atomic.Int64 // bytes appended since the last checkpoint
 	full    atomic.Bool  // the disk
+	told    atomic.Int64 // when an error of writing was last logged, s since the epoch
 
 	mu      sync.Mutex
 	dirty   []*partition // changed since their last checkpoint
@@ -133,7 +134,7 @@ func (k *keeper) settleFull() {
 	for _, f := range list {
 		err := k.store.syncSegment(f.g)
 		if err == nil {
-			err = syncDir(k.store.fs, f.p.topic.dir)
+			err = k.store.syncTopicDir(f.p.topic.dir)
 		}
 		f.p.mu.Lock()
 		// Only without a gap: durable says that all before it is there.
@@ -184,5 +185,9 @@ func (k *keeper) trouble(err error) {
 		k.setFull(true)
 		return
 	}
-	k.store.log.Error("writing failed", cause(err))
+	// Every append may fail: one line a minute.
+	now, last := time.Now().Unix(), k.told.Load()
+	if now-last >= 60 && k.told.CompareAndSwap(last, now) {
+		k.store.log.Error("writing to the disk failed; what it was for has been refused", cause(err))
+	}
 }

@@ -19,6 +19,7 @@ const (
 	keyTopic     = 't' // topic → topicValue
 	keyDoomed    = 'x' // topic → "": deleted, its files may be left
 	keyState     = 's' // topic, partition → partitionState
+	keyDropped   = 'd' // topic, partition, base offset → "": let go by retention, the file may be left
 	keySegment   = 'g' // topic, partition, base offset → segmentValue
 	keyIndex     = 'i' // topic, partition, offset → indexValue
 	keyProducer  = 'r' // topic, partition, producer id → producerValue

@@ -202,3 +202,19 @@ func (m *model) check(rt *rapid.T) {
 		}
 	}
 }
+
+// TestCheckpointAfterRetention: a partition that retention wrote down is not
+// put on the list of the next checkpoint a second time.
+func TestCheckpointAfterRetention(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil, embedded.DefaultConfig())
+	p := newTopic(b, "t", "retention.bytes", "1")
+	large := recordtest.Values(strings.Repeat("x", 70_000))
+	require.NoError(t, appendOne(b.store, p, large).Err)
+	b.store.Retain()
+	for range 3 {
+		require.NoError(t, appendOne(b.store, p, large.At(time.Now().UnixMilli())).Err)
+	}
+	require.NoError(t, b.store.Tick())
+	require.Len(t, readLog(t, b.store, p), 3)
+}

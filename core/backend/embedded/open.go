@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,6 +181,7 @@ func (s *Store) loadTopics() error {
 		}
 		t := s.newTopic(uuid.UUID(key[1:]), v)
 		s.byName[t.name], s.byID[t.id] = t, t
+		s.partitions += int(v.Partitions)
 		return nil
 	})
 }
@@ -234,6 +236,14 @@ func (s *Store) load(ctx context.Context, last run) error {
 		v, err := decodeSegment(value)
 		f.sealed[lastNumber(key)] = v
 		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = each(keyDropped, numberKeySize, func(f *found, key, _ []byte) error {
+		p := f.p
+		name := s.fs.PathJoin(p.topic.dir, segmentFile(p.index, lastNumber(key)))
+		return s.removeDropped(name, bytes.Clone(key))
 	})
 	if err != nil {
 		return err

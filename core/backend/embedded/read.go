@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/cockroachdb/pebble/v2"
+	"go.uber.org/zap"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/record"
@@ -208,15 +209,14 @@ func (p *partition) readFrom(at place, r backend.Read) ([]byte, error) {
 		if !r.AtLeastOne {
 			return nil, nil
 		}
-		whole := make([]byte, first.size)
-		copy(whole, b)
+		b = slices.Grow(b, int(first.size-n))[:first.size]
 		if n < first.size {
-			if _, err := h.ReadAt(whole[n:], at.pos+n); err != nil {
+			if _, err := h.ReadAt(b[n:], at.pos+n); err != nil {
 				return nil, p.readError(g, at.pos, err)
 			}
 		}
 		p.goOn(g, first.last+1, at.pos+first.size)
-		return whole, nil
+		return b, nil
 	}
 	// Cut what is not whole at the end.
 	end, next := first.size, first.last+1
@@ -260,10 +260,16 @@ func (s *Store) Available(_ context.Context, id backend.Partition, offset, most 
 
 func (p *partition) name() string { return fmt.Sprintf("topic %s partition %d", p.topic.name, p.index) }
 
-// readError makes an error of a segment's file one of the contract's.
+// readError makes an error of a segment's file one of the contract's. The first
+// of a file is told.
 func (p *partition) readError(g *segment, pos int64, err error) error {
 	if errors.Is(err, errGone) {
 		return err
+	}
+	if g.told.CompareAndSwap(false, true) {
+		p.store.log.Error("a segment file cannot be read: see to the disk, or restore the file from a backup and start the gateway again",
+			zap.String("topic", p.topic.name), zap.Int32("partition", p.index), zap.String("file", g.name),
+			zap.Int64("byte", pos), cause(err))
 	}
 	return fmt.Errorf("%w: %s at byte %d: %w", backend.ErrStorage, g.name, pos, err)
 }

@@ -71,7 +71,7 @@ func (r *recovery) run() error {
 		p.producers = &producers{byID: map[int64]*producer{}}
 	}
 	st := r.state
-	p.start, p.next, p.durable = st.start, st.next, st.durable
+	p.next, p.durable = st.next, st.durable
 	r.from = st.durable
 	if trusted := r.clean || r.sameBoot || st.synced; trusted {
 		r.from, r.pos, r.known = st.active, st.size, true
@@ -99,7 +99,7 @@ func (r *recovery) run() error {
 func (r *recovery) segments() error {
 	p := r.p
 	for base := range r.sealed {
-		if base >= r.state.start && !slices.Contains(r.files, base) {
+		if !slices.Contains(r.files, base) {
 			r.missing(base)
 		}
 	}
@@ -108,13 +108,6 @@ func (r *recovery) segments() error {
 	}
 	for i, base := range r.files {
 		name := p.store.fs.PathJoin(p.topic.dir, segmentFile(p.index, base))
-		if base < r.state.start {
-			// Retention had let it go, and was interrupted.
-			if err := p.store.fs.Remove(name); err != nil {
-				return err
-			}
-			continue
-		}
 		g := &segment{base: base, name: name, next: base, maxTime: -1, shownTime: -1, created: p.store.ms()}
 		if prev := p.last(); prev != nil {
 			g.start = prev.start + prev.size
@@ -194,8 +187,11 @@ func (r *recovery) finish() error {
 			p.torn = true // the next record does not follow its last one
 		}
 	}
-	p.end = p.next
-	if !r.read && p.next == r.state.next {
+	p.end, p.start = p.next, p.next
+	if len(p.segments) > 0 {
+		p.start = p.segments[0].base
+	}
+	if !r.read && p.next == r.state.next && p.start == r.state.start {
 		return nil
 	}
 	p.dirty = true

@@ -3,6 +3,7 @@ package embedded
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"go.uber.org/zap"
 
@@ -88,7 +89,7 @@ func (p *partition) expired(cfg topicconfig.Config, now int64) int {
 
 // dropSegments removes segments before the new log start, which are no longer
 // part of the log: first from the metadata, so that a crash leaves files too
-// many, never too few; w is held.
+// many, never too few, and a note of those; w is held.
 func (p *partition) dropSegments(old []*segment, start int64) error {
 	s, id := p.store, p.topic.id
 	for _, g := range old {
@@ -96,6 +97,9 @@ func (p *partition) dropSegments(old []*segment, start int64) error {
 	}
 	b := s.meta.db.NewBatch()
 	saved, err := p.saveHeld(b, false)
+	for _, g := range old {
+		err = errors.Join(err, b.Set(numberKey(keyDropped, id, p.index, g.base), nil, nil))
+	}
 	for _, kind := range []byte{keySegment, keyIndex} {
 		err = errors.Join(err, s.meta.clear(b,
 			numberKey(kind, id, p.index, old[0].base), numberKey(kind, id, p.index, start)))
@@ -108,7 +112,20 @@ func (p *partition) dropSegments(old []*segment, start int64) error {
 	}
 	saved()
 	for _, g := range old {
-		err = errors.Join(err, s.fs.Remove(g.name))
+		err = errors.Join(err, s.removeDropped(g.name, numberKey(keyDropped, id, p.index, g.base)))
 	}
 	return err
+}
+
+// removeDropped removes the file of a dropped segment, and the note that it is
+// to be removed.
+func (s *Store) removeDropped(name string, key []byte) error {
+	if err := s.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	b := s.meta.db.NewBatch()
+	if err := b.Delete(key, nil); err != nil {
+		return err
+	}
+	return s.meta.commit(b, behind)
 }

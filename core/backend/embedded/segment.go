@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // indexInterval is how many bytes of a segment one entry of its index covers,
@@ -30,7 +31,8 @@ type segment struct {
 	sealed  bool    // another segment follows
 	stored  bool    // pebble has the segmentValue
 
-	slot slot // has its own lock
+	slot slot        // has its own lock
+	told atomic.Bool // an error of reading it has been logged
 }
 
 // add counts a batch that has been written at the end.

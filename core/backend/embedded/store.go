@@ -35,7 +35,8 @@ type Store struct {
 	up   bool
 
 	// admin serialises what changes the set of topics or their configs.
-	admin sync.Mutex
+	admin      sync.Mutex
+	partitions int // of all topics; guarded by admin
 	// mu guards the maps; the topics themselves change by their own rules.
 	mu     sync.RWMutex
 	byName map[string]*topic

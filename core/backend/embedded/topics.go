@@ -14,6 +14,10 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 )
 
+// partitionsMax bounds the partitions of all topics together. Each costs some
+// 300 bytes of memory, written to or not.
+const partitionsMax = 200_000
+
 // topic is a topic and its partitions. Both pointers are replaced as a whole.
 type topic struct {
 	name       string
@@ -127,7 +131,7 @@ func (s *Store) CreateTopic(_ context.Context, n backend.NewTopic) (backend.Topi
 	if n.Partitions < 1 {
 		return backend.Topic{}, backend.ErrPartitionCount
 	}
-	if err := s.keeper.room(); err != nil {
+	if err := s.mayGrow(n.Partitions); err != nil {
 		return backend.Topic{}, err
 	}
 	v := topicValue{Name: n.Name, Partitions: n.Partitions, Overrides: maps.Clone(n.Overrides)}
@@ -138,7 +142,16 @@ func (s *Store) CreateTopic(_ context.Context, n backend.NewTopic) (backend.Topi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.byName[t.name], s.byID[t.id], s.sorted = t, t, nil
+	s.partitions += int(n.Partitions)
 	return *t.info.Load(), nil
+}
+
+// mayGrow returns why there cannot be so many more partitions; admin is held.
+func (s *Store) mayGrow(more int32) error {
+	if s.partitions+int(more) > partitionsMax {
+		return fmt.Errorf("%w: all topics together may have %d partitions", backend.ErrTooManyTopics, partitionsMax)
+	}
+	return s.keeper.room()
 }
 
 // GrowTopic implements backend.Topics.
@@ -157,7 +170,7 @@ func (s *Store) GrowTopic(_ context.Context, id uuid.UUID, total int32) error {
 	if total <= info.Partitions {
 		return backend.ErrPartitionCount
 	}
-	if err := s.keeper.room(); err != nil {
+	if err := s.mayGrow(total - info.Partitions); err != nil {
 		return err
 	}
 	v := topicValue{Name: t.name, Partitions: total, Overrides: info.Overrides}
@@ -166,6 +179,7 @@ func (s *Store) GrowTopic(_ context.Context, id uuid.UUID, total int32) error {
 	}
 	// Partitions first: nobody may be told of one that cannot be found.
 	s.grow(t, total)
+	s.partitions += int(total - info.Partitions)
 	s.republish(t, v)
 	return nil
 }
@@ -234,6 +248,7 @@ func (s *Store) DeleteTopic(_ context.Context, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
+	s.partitions -= len(*t.partitions.Load())
 	for _, p := range *t.partitions.Load() {
 		p.w.Lock() // an append that has begun ends first
 		p.mu.Lock()
@@ -261,7 +276,7 @@ func (s *Store) forgetTopic(t *topic) error {
 	if err := b.Delete(topicKey(keyTopic, t.id), nil); err != nil {
 		return err
 	}
-	for _, kind := range []byte{keyState, keySegment, keyIndex, keyProducer} {
+	for _, kind := range []byte{keyState, keySegment, keyDropped, keyIndex, keyProducer} {
 		prefix := topicKey(kind, t.id)
 		if err := s.meta.clear(b, prefix, prefixEnd(prefix)); err != nil {
 			return err
