@@ -240,12 +240,15 @@ func (s *Store) load(ctx context.Context, last run) error {
 	if err != nil {
 		return err
 	}
+	dropped := map[string][]byte{}
 	err = each(keyDropped, numberKeySize, func(f *found, key, _ []byte) error {
-		p := f.p
-		name := s.fs.PathJoin(p.topic.dir, segmentFile(p.index, lastNumber(key)))
-		return s.removeDropped(name, bytes.Clone(key))
+		dropped[s.fs.PathJoin(f.p.topic.dir, segmentFile(f.p.index, lastNumber(key)))] = bytes.Clone(key)
+		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if err := s.removeDropped(dropped); err != nil {
 		return err
 	}
 	if err := s.listFiles(at); err != nil {

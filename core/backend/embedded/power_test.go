@@ -229,3 +229,32 @@ func newTopic(b *box, name string, configs ...string) backend.Partition {
 	require.NoError(b, err)
 	return backend.Partition{Topic: t.ID}
 }
+
+// TestDroppedStaysDropped: what retention let go does not come back, whatever
+// the disk had of it.
+func TestDroppedStaysDropped(t *testing.T) {
+	t.Parallel()
+	for _, percent := range []int{0, 50, 100} {
+		for _, sync := range []bool{false, true} {
+			cfg := embedded.DefaultConfig()
+			cfg.Sync = sync
+			b := newBox(t, nil, cfg)
+			p := newTopic(b, "t", "retention.bytes", "1")
+			for range 3 {
+				require.NoError(t, appendOne(b.store, p, recordtest.Values("old")).Err)
+			}
+			b.store.Retain()
+			require.NoError(t, b.store.Tick())
+			gone := newTopic(b, "gone")
+			require.NoError(t, appendOne(b.store, gone, recordtest.Values("x")).Err)
+			require.NoError(t, b.store.DeleteTopic(t.Context(), gone.Topic))
+			logs := watchLog(b)
+			b.lose(percent)
+			bounds, err := b.store.Bounds(t.Context(), p)
+			require.NoError(t, err)
+			require.Equal(t, backend.Bounds{Start: 3, End: 3}, bounds, "%d%%, sync=%v", percent, sync)
+			require.Empty(t, logs.FilterMessageSnippet("belongs to no topic").All())
+			b.close()
+		}
+	}
+}

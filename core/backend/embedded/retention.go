@@ -111,21 +111,32 @@ func (p *partition) dropSegments(old []*segment, start int64) error {
 		return err
 	}
 	saved()
+	names := map[string][]byte{}
 	for _, g := range old {
-		err = errors.Join(err, s.removeDropped(g.name, numberKey(keyDropped, id, p.index, g.base)))
+		names[g.name] = numberKey(keyDropped, id, p.index, g.base)
 	}
-	return err
+	return s.removeDropped(names)
 }
 
-// removeDropped removes the file of a dropped segment, and the note that it is
-// to be removed.
-func (s *Store) removeDropped(name string, key []byte) error {
-	if err := s.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
+// removeDropped removes the files of dropped segments, and then the notes, given
+// by the files' names, that they are to be removed. The files are surely gone
+// by then: one that came back after a loss of power would be taken for records.
+func (s *Store) removeDropped(notes map[string][]byte) error {
+	dirs := map[string]bool{}
 	b := s.meta.db.NewBatch()
-	if err := b.Delete(key, nil); err != nil {
-		return err
+	for name, key := range notes {
+		if err := s.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		dirs[s.fs.PathDir(name)] = true
+		if err := b.Delete(key, nil); err != nil {
+			return err
+		}
+	}
+	for dir := range dirs {
+		if err := syncDir(s.fs, dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return s.meta.commit(b, behind)
 }

@@ -295,7 +295,11 @@ func (s *Store) forgetTopic(t *topic) error {
 // removeFiles removes the directory of a deleted topic, and the note that it is
 // to be removed.
 func (s *Store) removeFiles(id uuid.UUID) error {
-	if err := s.fs.RemoveAll(s.fs.PathJoin(s.dir, topicsDir, id.String())); err != nil {
+	dir := s.fs.PathJoin(s.dir, topicsDir)
+	if err := s.fs.RemoveAll(s.fs.PathJoin(dir, id.String())); err != nil {
+		return err
+	}
+	if err := syncDir(s.fs, dir); err != nil {
 		return err
 	}
 	b := s.meta.db.NewBatch()
