@@ -73,7 +73,7 @@ type golden struct {
 	addr, classPath string
 	tools           *tools
 	clienttest.Observer
-	running []process
+	running []*process
 	group   string
 }
 

@@ -117,21 +117,48 @@ func runProcess(t *testing.T, classPath string, command ...string) string {
 }
 
 // process is a tool that runs until it is stopped, in a process of its own.
-type process struct{ stop func() }
+type process struct {
+	stop func()
+	wait func() // until it ends by itself; after two minutes it is killed
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
 
 // startProcess starts a tool. It is stopped at the end of the test at the latest.
-func startProcess(t *testing.T, classPath string, command ...string) process {
+func startProcess(t *testing.T, classPath string, command ...string) *process {
 	cmd := java(classPath, command...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	p := &process{}
+	cmd.Stdout = p
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	require.NoError(t, cmd.Start())
-	p := process{sync.OnceFunc(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // upon which a consumer leaves its group
+	kill := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
+	p.wait = sync.OnceFunc(func() {
 		_ = cmd.Wait()
+		kill.Stop()
 		if t.Failed() {
-			t.Logf("%v wrote:\n%s", command, &out)
+			t.Logf("%v wrote:\n%s", command, &stderr)
 		}
-	})}
+	})
+	p.stop = func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // upon which a consumer leaves its group
+		p.wait()
+	}
 	t.Cleanup(p.stop)
 	return p
+}
+
+// Write takes the process's standard output.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+// text is what the process has written to its standard output so far.
+func (p *process) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
 }
