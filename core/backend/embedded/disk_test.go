@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"context"
+	"io/fs"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -246,4 +247,46 @@ func TestDamageWhileRunning(t *testing.T) {
 		require.ErrorIs(t, err, backend.ErrStorage)
 	}
 	require.Equal(t, 1, logs.FilterMessageSnippet("a segment file cannot be read").Len())
+}
+
+// TestLeftFiles: files of a deleted topic or a dropped segment that could not be
+// removed go at the next start; what nobody knows is left alone.
+func TestLeftFiles(t *testing.T) {
+	t.Parallel()
+	bad := badDisk("", syscall.EBUSY, errorfs.OpRemoveAll, errorfs.OpRemove)
+	mem := vfs.NewCrashableMem()
+	cfg := embedded.DefaultConfig()
+	cfg.Dir = "/data"
+	b := newBox(t, errorfs.Wrap(mem, bad), cfg)
+	b.close()
+	logs := watchLog(b)
+	b.open()
+	gone, old := newTopic(b, "gone"), newTopic(b, "old", "retention.ms", "1")
+	for _, p := range []backend.Partition{gone, old} {
+		require.NoError(t, appendOne(b.store, p, recordtest.Values("x")).Err)
+	}
+	bad.On()
+	require.NoError(t, b.store.DeleteTopic(t.Context(), gone.Topic))
+	require.Equal(t, 1, logs.FilterMessageSnippet("files of a deleted topic are left").Len())
+	b.store.Retain()
+	require.Equal(t, 1, logs.FilterMessageSnippet("retention failed").Len())
+	bad.Off()
+	left := []string{"/data/topics/" + gone.Topic.String(), segmentPath(b, old, "0")}
+	for _, name := range left {
+		_, err := mem.Stat(name)
+		require.NoError(t, err)
+	}
+	strange := "/data/topics/strange"
+	require.NoError(t, mem.MkdirAll(strange, 0o755))
+	b.reopen()
+	for _, name := range left {
+		_, err := mem.Stat(name)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+	}
+	_, err := mem.Stat(strange)
+	require.NoError(t, err)
+	require.Equal(t, 1, logs.FilterMessageSnippet("belongs to no topic and is left alone").Len())
+	bounds, err := b.store.Bounds(t.Context(), old)
+	require.NoError(t, err)
+	require.Equal(t, backend.Bounds{Start: 1, End: 1}, bounds)
 }
