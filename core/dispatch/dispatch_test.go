@@ -388,7 +388,7 @@ func FuzzDispatch(f *testing.F) {
 	})
 }
 
-// Buffers that a handler borrows are charged, hold until the response is
+// Buffers that a handler borrows are charged twice, hold until the response is
 // encoded, and are taken back however the call ends.
 func TestBuffers(t *testing.T) {
 	t.Parallel()
@@ -406,7 +406,7 @@ func TestBuffers(t *testing.T) {
 		answer, err := b.ask(payload(kmsg.NewPtrFetchRequest(), 4))
 		require.NoError(t, err)
 		require.Contains(t, string(answer), "records")
-		require.Equal(t, int64(100<<10), b.lease.Held())
+		require.Equal(t, int64(2*100<<10), b.lease.Held(), "lent, and encoded")
 		require.Empty(t, b.from.memory.lent)
 		b.lease.Release()
 	}

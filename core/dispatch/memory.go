@@ -19,7 +19,10 @@ type memory struct {
 func (m *memory) Reserve(ctx context.Context, bytes int64) error { return m.lease.Reserve(ctx, bytes) }
 
 func (m *memory) Buffer(ctx context.Context, n int) ([]byte, error) {
-	if err := m.lease.Reserve(ctx, int64(n)); err != nil {
+	if n == 0 {
+		return nil, nil
+	}
+	if err := m.lease.Reserve(ctx, 2*int64(n)); err != nil {
 		return nil, err
 	}
 	b := m.pool.Get(n)

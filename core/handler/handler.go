@@ -112,9 +112,10 @@ type Memory interface {
 	// waits for a while when the budget is spent, and then fails; the handler
 	// returns that error as it is, which closes the connection.
 	Reserve(ctx context.Context, bytes int64) error
-	// Buffer reserves n bytes and lends a slice of that length, with whatever
-	// contents, until the response that Handle returns has been encoded. It is
-	// for large parts of a response, which would be garbage otherwise.
+	// Buffer lends a slice of n bytes, with whatever contents, until the
+	// response that Handle returns has been encoded. It is for large parts of a
+	// response, which would be garbage otherwise. It reserves 2n bytes at once:
+	// what is lent, and the same again in the encoded answer.
 	Buffer(ctx context.Context, n int) ([]byte, error)
 }
 

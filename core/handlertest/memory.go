@@ -10,4 +10,6 @@ type Memory func(bytes int64) error
 func (m Memory) Reserve(_ context.Context, bytes int64) error { return m(bytes) }
 
 // Buffer implements handler.Memory.
-func (m Memory) Buffer(_ context.Context, n int) ([]byte, error) { return make([]byte, n), m(int64(n)) }
+func (m Memory) Buffer(_ context.Context, n int) ([]byte, error) {
+	return make([]byte, n), m(2 * int64(n))
+}

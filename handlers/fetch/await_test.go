@@ -154,6 +154,7 @@ func TestDrain(t *testing.T) {
 type memory struct {
 	asked int64
 	most  int64
+	calls int
 }
 
 var errSpent = errors.New("spent")
@@ -163,11 +164,12 @@ func (m *memory) Reserve(_ context.Context, n int64) error {
 		return errSpent
 	}
 	m.asked += n
+	m.calls++
 	return nil
 }
 
 func (m *memory) Buffer(ctx context.Context, n int) ([]byte, error) {
-	return make([]byte, n), m.Reserve(ctx, int64(n))
+	return make([]byte, n), m.Reserve(ctx, 2*int64(n))
 }
 
 func TestMemoryIsCharged(t *testing.T) {
@@ -187,4 +189,30 @@ func TestMemoryIsCharged(t *testing.T) {
 	_, err := fetch.New(f, limits).Handle(context.Background(), handler.Call{Memory: &memory{most: 3999}}, request(ask{"a", 0, 0, mib}))
 	require.ErrorIs(t, err, errSpent)
 	require.Empty(t, f.reads, "charged before it is read")
+}
+
+// Whoever holds a part of the budget must not wait for another part: large
+// answers would wait for one another until all of them give up.
+func TestMemoryIsChargedAtOnce(t *testing.T) {
+	f := store("a", "b")
+	f.add(t, "a", 0, 1000, 1000)
+	f.add(t, "a", 1, 500, 500, 500)
+	f.add(t, "b", 0, 700)
+	m := &memory{most: 1 << 40}
+	req := request(ask{"a", 0, 0, mib}, ask{"a", 1, 0, 1200}, ask{"b", 0, 0, mib})
+	resp := answerTo(t, context.Background(), handler.Call{Memory: m}, f, req)
+	require.Equal(t, []got{{"a", 0, 0, 0, 2, []int{1000, 1000}}, {"a", 1, 0, 0, 3, []int{500, 500}}, {"b", 0, 0, 0, 1, []int{700}}}, parts(t, resp))
+	require.Equal(t, int64(2*(2000+1200+700)), m.asked)
+	require.Equal(t, 1, m.calls)
+}
+
+// A first batch above its limit takes nothing from the other partitions.
+func TestFirstBatchAboveItsLimit(t *testing.T) {
+	f := store("a")
+	f.add(t, "a", 0, 1000)
+	f.add(t, "a", 1, 500)
+	m := &memory{most: 1 << 40}
+	resp := answerTo(t, context.Background(), handler.Call{Memory: m}, f, request(ask{"a", 0, 0, 1}, ask{"a", 1, 0, mib}))
+	require.Equal(t, []got{{"a", 0, 0, 0, 1, []int{1000}}, {"a", 1, 0, 0, 1, []int{500}}}, parts(t, resp))
+	require.Equal(t, int64(2*1500), m.asked)
 }
