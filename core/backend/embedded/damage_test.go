@@ -184,6 +184,28 @@ func missingFile(t *testing.T, base string, left []int64, crash bool) {
 	require.Len(t, readLog(t, b.store, p), 4)
 }
 
+// TestUnreadableFile: a file that the gateway may not read costs its partition.
+func TestUnreadableFile(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil, embedded.DefaultConfig())
+	p, other := fill(b), newTopic(b, "other")
+	require.NoError(t, appendOne(b.store, other, recordtest.Values("fine")).Err)
+	mem := crashed(b.fs.(*vfs.MemFS), 100, 1)
+	name := segmentPath(b, p, "0")
+	b.close()
+	logs := watchLog(b)
+	deny := badDisk(name, &fs.PathError{Op: "open", Path: name, Err: syscall.EACCES}, errorfs.OpOpen)
+	deny.On()
+	b.fs = errorfs.Wrap(mem, deny)
+	b.open()
+	require.Equal(t, 1, logs.FilterMessageSnippet("give the user that runs the gateway the right").Len())
+	require.ErrorIs(t, appendOne(b.store, p, recordtest.Values("x")).Err, backend.ErrStorage)
+	require.Len(t, readLog(t, b.store, other), 1)
+	deny.Off()
+	b.reopen()
+	require.Len(t, readLog(t, b.store, p), 20)
+}
+
 func TestSecondOwner(t *testing.T) {
 	t.Parallel()
 	cfg := embedded.DefaultConfig()

@@ -9,6 +9,10 @@
 // readers see it only then. Topics, their configs and ids, the cluster id and
 // blocks of producer ids always reach the disk before they are acknowledged.
 //
+// Without Config.Sync a loss of power may take the records and commits of the
+// last moments, like those of a Kafka broker. What is left is sound: no record
+// is damaged, moved or stored twice, and producers may send again what was lost.
+//
 // # Layout
 //
 //	LOCK                              held by the owner

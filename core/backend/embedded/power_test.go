@@ -16,9 +16,9 @@ import (
 )
 
 // TestPowerLoss takes the power away from under load: all or some of what was
-// not synced is lost. With storage.sync everything acknowledged is there;
-// without, what is left is the beginning of what was acknowledged. Either way
-// the store opens, offsets are where they were, and writing goes on.
+// not synced is lost. With storage.sync everything acknowledged is there.
+// Without, some of it is, each record where it was. Either way the store opens
+// and writing goes on.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	for _, sync := range []bool{false, true} {
@@ -178,6 +178,12 @@ func (l *load) verify(sync bool) {
 		// Where all was lost, offsets go on behind what is known to have been.
 		left := make([]string, bounds.Start)
 		for _, r := range readLog(l, l.store, l.partition(w)) {
+			if sync {
+				require.EqualValues(l, len(left), r.Offset)
+			}
+			for int64(len(left)) < r.Offset {
+				left = append(left, "") // lost, while a later segment was not
+			}
 			i := len(left)
 			require.EqualValues(l, i, r.Offset)
 			if i < len(l.acks[w]) && l.acks[w][i] != "" {
@@ -195,27 +201,39 @@ func (l *load) verify(sync bool) {
 }
 
 // TestPowerLossForgetsLostBatches: a producer whose last batches were lost may
-// send them again.
+// send them again, whether or not the metadata had heard of them.
 func TestPowerLossForgetsLostBatches(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, nil, embedded.DefaultConfig())
-	p := newTopic(b, "t")
-	for i := range int32(3) {
-		require.NoError(t, appendOne(b.store, p, recordtest.Values("x").From(1, 0, i)).Err)
+	for name, told := range map[string]bool{"metadata behind": false, "metadata ahead of the disk": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t, nil, embedded.DefaultConfig())
+			p := newTopic(b, "t")
+			for i := range int32(3) {
+				require.NoError(t, appendOne(b.store, p, recordtest.Values("x").From(1, 0, i)).Err)
+			}
+			b.reopen() // these are safe
+			for i := range int32(4) {
+				require.NoError(t, appendOne(b.store, p, recordtest.Values("x").From(1, 0, 3+i)).Err)
+				require.NoError(t, appendOne(b.store, p, recordtest.Values("y").From(2, 0, i)).Err)
+			}
+			if told {
+				require.NoError(t, b.store.Tick())
+				newTopic(b, "durable, and with it all that was written before")
+			}
+			b.opts.BootID = func() string { return "another" }
+			b.lose(0)
+			bounds, err := b.store.Bounds(t.Context(), p)
+			require.NoError(t, err)
+			require.Equal(t, backend.Bounds{End: 3}, bounds)
+			again := appendOne(b.store, p, recordtest.Values("x").From(1, 0, 2))
+			require.Equal(t, backend.Appended{BaseOffset: 2, Duplicate: true, AppendTime: -1}, again)
+			again = appendOne(b.store, p, recordtest.Values("x").From(1, 0, 3))
+			require.Equal(t, backend.Appended{BaseOffset: 3, AppendTime: -1}, again)
+			again = appendOne(b.store, p, recordtest.Values("y").From(2, 0, 1))
+			require.Equal(t, backend.Appended{BaseOffset: 4, AppendTime: -1}, again, "nothing is left of this one")
+		})
 	}
-	b.reopen() // these are safe
-	for i := range int32(10) {
-		require.NoError(t, appendOne(b.store, p, recordtest.Values("x").From(1, 0, 3+i)).Err)
-	}
-	b.opts.BootID = func() string { return "another" }
-	b.lose(0)
-	bounds, err := b.store.Bounds(t.Context(), p)
-	require.NoError(t, err)
-	require.Equal(t, backend.Bounds{End: 3}, bounds)
-	again := appendOne(b.store, p, recordtest.Values("x").From(1, 0, 2))
-	require.Equal(t, backend.Appended{BaseOffset: 2, Duplicate: true, AppendTime: -1}, again)
-	again = appendOne(b.store, p, recordtest.Values("x").From(1, 0, 3))
-	require.Equal(t, backend.Appended{BaseOffset: 3, AppendTime: -1}, again)
 }
 
 // newTopic makes a topic of one partition.

@@ -18,6 +18,8 @@ import (
 // The end of the last file may be torn: a write was interrupted, and the rest
 // is cut. What else does not fit is damage when the operating system ran on,
 // and what a loss of power does to data that was not synced when it did not.
+// Then segments behind a cut are kept: what there is stays readable, behind a
+// hole.
 func (r *recovery) scan(g *segment, at, length, following int64) error {
 	file, err := r.store.fs.Open(g.name)
 	if err != nil {
@@ -42,7 +44,9 @@ func (r *recovery) scan(g *segment, at, length, following int64) error {
 		if !torn && !errors.Is(err, errDamaged) {
 			return err
 		}
-		if following >= 0 && (r.sameBoot || !torn) || !torn && r.sameBoot {
+		// A file that has a successor ended in order.
+		whole := r.sameBoot || r.state.synced
+		if following >= 0 && whole || !torn && r.sameBoot {
 			return r.damage(g, pos, err)
 		}
 		return r.cut(g, length, err)
