@@ -78,7 +78,7 @@ func Codecs() []string { return []string{"none", "gzip", "snappy", "lz4", "zstd"
 // Traits say what a library cannot do, so that the rest is tested.
 type Traits struct {
 	// Lacks maps what is missing to the reason, which the skipped test prints: a codec's name, or a
-	// scenario's (topic, records, seek, groups, resume).
+	// scenario's (topic, records, seek, groups, resume, restart).
 	Lacks map[string]string
 	// NotIdempotent: the library has no idempotent producer. Otherwise every stored batch must carry a
 	// producer id.

@@ -24,7 +24,7 @@ func Run(t *testing.T, traits Traits, open func(t *testing.T, addr string) Clien
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), scenarioTime)
 			defer cancel()
-			r := &run{T: t, ctx: ctx, traits: traits, Observer: NewObserver(t, addr)}
+			r := &run{T: t, ctx: ctx, traits: traits, open: open, Observer: NewObserver(t, addr)}
 			r.skipIfLacking(name)
 			r.client = open(t, addr)
 			t.Cleanup(func() { require.NoError(t, r.client.Close()) })
@@ -36,6 +36,7 @@ func Run(t *testing.T, traits Traits, open func(t *testing.T, addr string) Clien
 	scenario("seek", seekScenario)
 	scenario("groups", groupsScenario)
 	scenario("resume", resumeScenario)
+	scenario("restart", restartScenario)
 }
 
 // run is one scenario being run: the client under test beside an observer that is known to work.
@@ -43,6 +44,7 @@ type run struct {
 	*testing.T
 	ctx    context.Context
 	traits Traits
+	open   func(t *testing.T, addr string) Client
 	client Client
 	Observer
 }

@@ -119,7 +119,9 @@ func poll(ctx context.Context, consumer *kafka.Consumer) ([]clienttest.Record, e
 		case nil:
 			return out, nil
 		case kafka.Error:
-			return out, event
+			if event.IsFatal() {
+				return out, event
+			} // others are for information: librdkafka goes on by itself
 		case *kafka.Message:
 			if event.TopicPartition.Error != nil {
 				return out, event.TopicPartition.Error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/IBM/sarama"
 
@@ -32,8 +33,14 @@ func (c *client) Join(_ context.Context, group, topic string) (clienttest.Member
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		for err == nil && ctx.Err() == nil {
-			err = g.Consume(ctx, []string{topic}, m)
+		for ctx.Err() == nil {
+			// An error ends a generation only, such as when no broker can be reached for a while.
+			if err = g.Consume(ctx, []string{topic}, m); err != nil {
+				select {
+				case <-time.After(100 * time.Millisecond):
+				case <-ctx.Done():
+				}
+			}
 		}
 		done <- err
 	}()
