@@ -114,10 +114,10 @@ func BenchmarkRead(b *testing.B) {
 			b.ReportAllocs()
 			began := cpu()
 			var bytes int64
-			at := bounds.Start
+			at, buf := bounds.Start, make([]byte, size)
 			b.ResetTimer()
 			for range b.N {
-				got, _, err := s.Read(b.Context(), backend.Read{Partition: p, Offset: at, MaxBytes: size, AtLeastOne: true})
+				got, _, err := s.Read(b.Context(), backend.Read{Partition: p, Offset: at, MaxBytes: size, Buf: buf, AtLeastOne: true})
 				if err != nil {
 					b.Fatal(err)
 				}
