@@ -17,24 +17,28 @@ import (
 	"github.com/iggykafka/gateway/clienttest"
 )
 
-// install fetches the tools of one version of Kafka with Maven and returns their class path.
+// install fetches the tools of one version of Kafka and returns their class path.
 func install(t *testing.T, version string) string {
+	return installJava(t, "kafka-tools-"+version, "pom-"+version+".xml", "Tools.java")
+}
+
+// installJava fetches what a pom names with Maven, compiles a program against it, and returns the class path.
+func installJava(t *testing.T, name, pom, source string) string {
 	clienttest.NeedCommand(t, "java", "javac", "mvn")
-	pom := "pom-" + version + ".xml"
-	dir := clienttest.Install(t, "kafka-tools-"+version, []string{pom, "Tools.java"}, func(dir string) {
+	dir := clienttest.Install(t, name, []string{pom, source}, func(dir string) {
 		// Other slf4j bindings than the pom's are left out, so that its slf4j-simple is the one.
 		clienttest.Command(t, dir, "mvn", "-q", "-B", "-f", pom, "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies",
 			"-DoutputDirectory=libs", "-DexcludeArtifactIds=slf4j-reload4j,slf4j-log4j12")
-		clienttest.Command(t, dir, "javac", "Tools.java")
+		clienttest.Command(t, dir, "javac", "-cp", filepath.Join("libs", "*"), source)
 	})
 	return strings.Join([]string{dir, filepath.Join(dir, "libs", "*")}, string(filepath.ListSeparator))
 }
 
-// java returns a command that runs Tools in a small, quickly started Java.
-func java(classPath string, args ...string) *exec.Cmd {
+// java returns a command that runs a program in a small, quickly started Java.
+func java(classPath, program string, args ...string) *exec.Cmd {
 	return exec.Command("java", append([]string{
 		"-Xmx256m", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classPath, "Tools",
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-cp", classPath, program,
 	}, args...)...)
 }
 
@@ -54,7 +58,7 @@ type output struct {
 }
 
 func startTools(t *testing.T, classPath string) *tools {
-	cmd := java(classPath)
+	cmd := java(classPath, "Tools")
 	tl := &tools{t: t, kill: func() error { return cmd.Process.Kill() }, stderr: &bytes.Buffer{}}
 	cmd.Stderr = tl.stderr
 	in, err := cmd.StdinPipe()
@@ -108,7 +112,7 @@ func (tl *tools) text() string {
 // runProcess runs a tool in a process of its own. It must end with code 0; its standard output is returned.
 func runProcess(t *testing.T, classPath string, command ...string) string {
 	t.Helper()
-	cmd := java(classPath, command...)
+	cmd := java(classPath, "Tools", command...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
@@ -127,7 +131,11 @@ type process struct {
 
 // startProcess starts a tool. It is stopped at the end of the test at the latest.
 func startProcess(t *testing.T, classPath string, command ...string) *process {
-	cmd := java(classPath, command...)
+	return startJava(t, java(classPath, "Tools", command...))
+}
+
+// startJava starts a command of java's. It is stopped at the end of the test at the latest.
+func startJava(t *testing.T, cmd *exec.Cmd) *process {
 	p := &process{}
 	cmd.Stdout = p
 	var stderr bytes.Buffer
@@ -138,7 +146,7 @@ func startProcess(t *testing.T, classPath string, command ...string) *process {
 		_ = cmd.Wait()
 		kill.Stop()
 		if t.Failed() {
-			t.Logf("%v wrote:\n%s", command, &stderr)
+			t.Logf("%v wrote:\n%s", cmd.Args, &stderr)
 		}
 	})
 	p.stop = func() {
