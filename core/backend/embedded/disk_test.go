@@ -7,10 +7,13 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/embedded"
@@ -113,6 +116,57 @@ func TestLowDisk(t *testing.T) {
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1 << 40, TotalBytes: 1 << 40})
 	require.NoError(t, b.store.Tick())
 	require.NoError(t, appendOne(b.store, p, recordtest.Values("x")).Err)
+
+	// What is full can be read, as long as the metadata store has room to open.
+	b.close()
+	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 7 << 20, TotalBytes: 1 << 40})
+	_, err := b.try()
+	require.EqualError(t, err, "storage.dir /data: its disk is full (7 MiB are free, and opening it takes 8): make room; nothing has been changed")
+	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 9 << 20, TotalBytes: 1 << 40})
+	b.open()
+	require.Len(t, readLog(t, b.store, p), 1)
+	require.ErrorIs(t, appendOne(b.store, p, recordtest.Values("x")).Err, backend.ErrStorage)
+}
+
+// TestMetadataRetries: what the metadata store does in the background is tried
+// again, but neither without a pause nor with a line in the log each time.
+func TestMetadataRetries(t *testing.T) {
+	t.Parallel()
+	tries := make(chan time.Time, 100)
+	bad := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind != errorfs.OpCreate || !strings.HasSuffix(op.Path, ".sst") {
+			return nil
+		}
+		select {
+		case tries <- time.Now():
+		default:
+		}
+		return syscall.ENOSPC
+	})}
+	cfg := embedded.DefaultConfig()
+	cfg.Dir = "/data"
+	b := newBox(t, errorfs.Wrap(vfs.NewCrashableMem(), bad), cfg)
+	b.close()
+	core, logged := observer.New(zap.WarnLevel)
+	b.opts.Log = zap.New(core)
+	b.open()
+	p := newTopic(b, "t")
+	bad.On()
+	for offset := range int64(1200) { // more than the metadata store keeps in memory
+		require.NoError(t, b.store.CommitOffsets(t.Context(), "g", []backend.Commit{{Partition: p, CommittedOffset: backend.CommittedOffset{
+			Offset: offset, Metadata: strings.Repeat("m", 4000),
+		}}}))
+	}
+	first := <-tries
+	<-tries
+	third := <-tries
+	require.GreaterOrEqual(t, third.Sub(first), 300*time.Millisecond)
+	bad.Off()
+	b.reopen()
+	require.Equal(t, 1, logged.Len())
+	got, err := b.store.FetchOffsets(t.Context(), "g", nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1199, got[p].Offset)
 }
 
 // TestSyncFails: when the disk does not say that a batch is there, the outcome

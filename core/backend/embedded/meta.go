@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,6 +25,7 @@ type meta struct {
 	failed atomic.Pointer[error]
 	// stuck: pebble panicked and may hold its locks for ever.
 	stuck atomic.Bool
+	told  atomic.Int64 // when a failure of background work was last logged, ns since the epoch
 }
 
 // durability says what a commit has reached when it returns.
@@ -51,7 +53,13 @@ func openMeta(dir string, fs vfs.FS, sync bool, log *zap.Logger) (*meta, error) 
 	}
 	opts.EventListener = &pebble.EventListener{
 		BackgroundError: func(err error) {
-			log.Warn("background work of the metadata store failed; it is tried again", zap.String("dir", dir), cause(err))
+			now := time.Now().UnixNano()
+			m.fs.failed.Store(now)
+			// It is tried again for as long as it fails: a line a minute.
+			if now-m.told.Load() >= int64(time.Minute) {
+				m.told.Store(now)
+				log.Warn("background work of the metadata store failed; it is tried again", zap.String("dir", dir), cause(err))
+			}
 		},
 		// Without this, pebble would call damage fatal. Who reads it gets an error.
 		DataCorruption: func(info pebble.DataCorruptionInfo) {

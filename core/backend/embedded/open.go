@@ -17,6 +17,9 @@ const (
 	topicsDir = "topics"
 	// formatVersion is that of keys, values and file names.
 	formatVersion = "1"
+	// roomToOpen is what the metadata store may write while it opens: what its
+	// log holds, twice.
+	roomToOpen = 8 << 20
 )
 
 // run is how an owner left the store, or that it has not left it yet.
@@ -29,6 +32,11 @@ type run struct {
 func (s *Store) open(ctx context.Context) error {
 	if err := s.takeDir(); err != nil {
 		return err
+	}
+	// On a full disk the metadata store would try to open for ever.
+	if usage, err := s.fs.GetDiskUsage(s.dir); err == nil && usage.AvailBytes < roomToOpen {
+		return fmt.Errorf("storage.dir %s: its disk is full (%d MiB are free, and opening it takes %d): make room; nothing has been changed",
+			s.cfg.Dir, usage.AvailBytes>>20, roomToOpen>>20)
 	}
 	s.files = &files{fs: s.fs, limit: s.cfg.OpenFiles}
 	if err := s.openMeta(); err != nil {

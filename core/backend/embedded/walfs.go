@@ -3,6 +3,7 @@ package embedded
 import (
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -19,9 +20,19 @@ type walFS struct {
 	waiting atomic.Int32
 	// broken is called with the first error of the write-ahead log.
 	broken func(error)
+	// failed is when background work failed last, in ns since the epoch.
+	failed atomic.Int64
 }
 
+// retryPause is the time between two tries of background work that fails.
+const retryPause = 200 * time.Millisecond
+
 func (fs *walFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	// Pebble tries again without a pause, as on a full disk, and holds no lock
+	// while it makes a table.
+	if strings.HasSuffix(name, ".sst") {
+		time.Sleep(retryPause - time.Duration(time.Now().UnixNano()-fs.failed.Load()))
+	}
 	f, err := fs.FS.Create(name, c)
 	return fs.wrap(name, f, err)
 }
