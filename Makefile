@@ -2,6 +2,7 @@
 
 GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 FUZZTIME    ?= 10m
 EXAMPLES    := $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 
@@ -18,7 +19,8 @@ run: build ## run a gateway on 127.0.0.1:9092 that keeps its data in ./data
 	./bin/kafka-gateway
 
 test: lint ## check everything: lint, all tests with -race, the examples
-	$(GO) test -race -timeout 25m ./...
+	@# gotestsum lists at the end what failed, and what was skipped and why.
+	$(GO) run $(GOTESTSUM) --format pkgname -- -race -timeout 25m ./...
 	@set -e; for folder in $(EXAMPLES); do \
 		echo "$$folder"; (cd $$folder && $(GO) vet ./... && $(GO) test -race -timeout 5m ./...); \
 	done
