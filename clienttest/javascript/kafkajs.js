@@ -77,7 +77,7 @@ async function start(groupId, topic, seek = {}) {
 
 const ops = {
   create: ({ topic, partitions }) =>
-    admin.createTopics({ topics: [{ topic, numPartitions: partitions }] }).then(created => {
+    admin.createTopics({ topics: [{ topic, numPartitions: partitions }], waitForLeaders: false }).then(created => {
       if (!created) throw new Error('the topic exists')
     }),
   delete: ({ topic }) => admin.deleteTopics({ topics: [topic] }),
