@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -279,6 +280,15 @@ func TestStartErrors(t *testing.T) {
 			func(b *box) { require.NoError(b, b.fs.RemoveAll("/data/meta")) },
 			[]string{"metadata store /data/meta cannot be read", "it is missing", "restore /data from a backup"},
 		},
+		"the name of the manifest is missing": {
+			func(b *box) {
+				names, err := b.fs.List("/data/meta")
+				require.NoError(b, err)
+				i := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, "marker.manifest") })
+				require.NoError(b, b.fs.Remove(path.Join("/data/meta", names[i])))
+			},
+			[]string{"metadata store /data/meta cannot be read", "it is empty, while there are records of 1 topics", "restore /data from a backup"},
+		},
 		"the manifest is damaged": {
 			damageMeta("MANIFEST"), []string{"metadata store /data/meta cannot be read", "restore /data from a backup"},
 		},
@@ -311,6 +321,36 @@ func TestStartErrors(t *testing.T) {
 			require.Len(t, readLog(t, b.store, p), 20)
 		})
 	}
+}
+
+// TestManifestBreaksOff: pebble takes a damaged manifest to end there, and would
+// remove what the rest names. That is found before anything is removed.
+func TestManifestBreaksOff(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil, embedded.DefaultConfig())
+	p := fill(b)
+	for offset := range int64(120) { // more than the metadata store keeps in memory
+		require.NoError(t, b.store.CommitOffsets(t.Context(), "g", []backend.Commit{{Partition: p, CommittedOffset: backend.CommittedOffset{
+			Offset: offset, Metadata: strings.Repeat("m", 100_000),
+		}}}))
+	}
+	killed := crashed(b.fs.(*vfs.MemFS), 100, 1)
+	b.close()
+	for _, at := range []int{20, 80} {
+		mem := crashed(killed, 100, 1)
+		b.fs = mem
+		edit(t, b.fs, "/data/meta/MANIFEST-000001", func(bytes []byte) []byte { bytes[at] ^= 4; return bytes })
+		before, err := b.fs.List("/data/meta")
+		require.NoError(t, err)
+		_, err = b.try()
+		require.ErrorContains(t, err, "metadata store /data/meta cannot be read", at)
+		after, err := b.fs.List("/data/meta")
+		require.NoError(t, err)
+		require.ElementsMatch(t, before, after)
+	}
+	b.fs = killed
+	b.open()
+	require.Len(t, readLog(t, b.store, p), 20)
 }
 
 func TestDirIsFile(t *testing.T) {

@@ -37,12 +37,22 @@ const (
 	durable                        // survives the loss of power
 )
 
-// openMeta opens the pebble store in dir, or makes it.
-func openMeta(dir string, fs vfs.FS, sync bool, log *zap.Logger) (*meta, error) {
-	m := &meta{log: log, sync: sync, cache: pebble.NewCache(4 << 20)}
+// access is what a pebble store is opened for.
+type access int
+
+const (
+	readOnly access = iota // nothing in the directory changes
+	written                // commits need not reach the disk
+	synced                 // every commit reaches the disk
+)
+
+// openMeta opens the pebble store in dir, or makes it unless it is read only.
+func openMeta(dir string, fs vfs.FS, how access, log *zap.Logger) (*meta, error) {
+	m := &meta{log: log, sync: how == synced, cache: pebble.NewCache(4 << 20)}
 	m.fs = &walFS{FS: fs, broken: m.fail}
 	opts := &pebble.Options{
 		FS:           m.fs,
+		ReadOnly:     how == readOnly,
 		Cache:        m.cache,
 		MemTableSize: 4 << 20,
 		MaxOpenFiles: 100,

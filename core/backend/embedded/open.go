@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cockroachdb/pebble/v2"
 	"go.uber.org/zap"
 )
 
@@ -109,17 +110,27 @@ func (s *Store) openMeta() error {
 	dir := s.fs.PathJoin(s.dir, metaDir)
 	_, err := s.fs.Stat(dir)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	if fresh {
+	left, err := s.fs.List(s.fs.PathJoin(s.dir, topicsDir))
+	if err != nil {
+		return s.refusal(err)
+	}
+	if len(left) > 0 {
 		// An empty metadata store beside records would make them look deleted.
-		left, err := s.fs.List(s.fs.PathJoin(s.dir, topicsDir))
-		if err != nil {
-			return s.refusal(err)
-		}
-		if len(left) > 0 {
+		if fresh {
 			return s.unreadable(fmt.Errorf("it is missing, while there are records of %d topics", len(left)))
 		}
+		if err := s.checkMeta(dir); err != nil {
+			if errors.Is(err, errEmpty) {
+				err = fmt.Errorf("%w, while there are records of %d topics", err, len(left))
+			}
+			return s.unreadable(err)
+		}
 	}
-	m, err := openMeta(dir, s.fs, s.cfg.Sync, s.log)
+	how := written
+	if s.cfg.Sync {
+		how = synced
+	}
+	m, err := openMeta(dir, s.fs, how, s.log)
 	if err != nil {
 		return s.unreadable(err)
 	}
@@ -142,6 +153,30 @@ func (s *Store) openMeta() error {
 			s.cfg.Dir, v, formatVersion)
 	}
 	return nil
+}
+
+var errEmpty = errors.New("it is empty")
+
+// checkMeta returns an error if a store of records has lost its metadata. It
+// changes nothing: pebble begins anew where its list of files is lost, even in
+// part, and removes the files that are not in it.
+func (s *Store) checkMeta(dir string) error {
+	found, err := pebble.Peek(dir, s.fs)
+	if err != nil {
+		return err
+	}
+	if !found.Exists {
+		return errEmpty
+	}
+	m, err := openMeta(dir, s.fs, readOnly, s.log)
+	if err != nil {
+		return err
+	}
+	v, err := m.get(plainKey(keyFormat))
+	if err == nil && v == nil {
+		err = errEmpty
+	}
+	return errors.Join(err, m.close())
 }
 
 func (s *Store) lastRun() (r run, err error) {
