@@ -81,6 +81,11 @@ func (l *loaded) check(faults *Faults) {
 		fault("groups.min_session_timeout", "%s is above groups.max_session_timeout, %s; lower it or raise that",
 			formatDuration(g.MinSessionTimeout), formatDuration(g.MaxSessionTimeout))
 	}
+	// A Fetch holds its records twice: as read and as encoded.
+	if need := 2 * min(int64(l.Fetch.MaxBytes), int64(l.Server.MaxFrameSize)); !faulty["memory_budget"] && l.Server.MemoryBudget < need {
+		fault("memory_budget", "%d is below twice fetch.max_bytes, %d, so that a full answer could never be read; raise it or lower fetch.max_bytes",
+			l.Server.MemoryBudget, need)
+	}
 	if address := l.Metrics.Listen; address != "" {
 		_, port, err := net.SplitHostPort(address)
 		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {

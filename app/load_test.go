@@ -133,6 +133,7 @@ func TestOneFault(t *testing.T) {
 		{"session bounds crossed", "groups: {min_session_timeout: 2h}", nil, "groups.min_session_timeout: 2h is above groups.max_session_timeout, 30m; lower it or raise that"},
 		{"metrics address", "metrics: {listen: localhost}", nil, `metrics.listen: "localhost" is not an address; write host:port, such as 127.0.0.1:9100`},
 		{"no room for one request", "memory_budget: 1MiB", nil, "memory_budget: 1048576 is below max_frame_size + request_memory"},
+		{"no room for one answer", "{memory_budget: 165MiB, fetch: {max_bytes: 90MiB}}", nil, "memory_budget: 173015040 is below twice fetch.max_bytes, 188743680"},
 		{"no single address", "listen: 0.0.0.0:9092", nil, "listen: \"0.0.0.0:9092\" names no single address"},
 		{"a size that overflows", "", map[string]string{"message.max_bytes": "4GiB"}, `message.max_bytes: "4GiB" is not a size`},
 		{"a size that overflows 64 bits", "", map[string]string{"groups.memory_budget": "99999999999GiB"}, `groups.memory_budget: "99999999999GiB" is not a size`},

@@ -102,7 +102,7 @@ func TestDrainAbandons(t *testing.T) {
 		synctest.Wait() // the call is in work
 		require.Equal(t, stopped{after: 25 * time.Second}, <-r.stopping(context.Background()))
 		c.expectClosed()
-		require.Equal(t, 1, r.logs.FilterMessageSnippet("abandoned").Len())
+		require.Equal(t, 1, r.logs.FilterMessageSnippet("abandoned: shutdown_drain is over").Len())
 		r.closed("shutdown", 1)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -114,6 +114,7 @@ func TestDrainAbandons(t *testing.T) {
 		defer cancel()
 		require.Equal(t, time.Second, (<-r.stopping(ctx)).after)
 		c.expectClosed()
+		require.Equal(t, 1, r.logs.FilterMessageSnippet("abandoned: the shutdown was broken off").Len())
 		<-r.ends()
 	})
 }

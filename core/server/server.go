@@ -144,7 +144,11 @@ func (s *Server) Stop(ctx context.Context) error {
 	if s.wait(ctx, ended, s.cfg.ShutdownDrain) {
 		return nil
 	}
-	s.log.Warn("requests in work are abandoned: shutdown_drain is over",
+	why := "shutdown_drain is over"
+	if ctx.Err() != nil {
+		why = "the shutdown was broken off"
+	}
+	s.log.Warn("requests in work are abandoned: "+why,
 		zap.Int("connections", s.connections()), zap.Duration("shutdown_drain", s.cfg.ShutdownDrain))
 	s.endCalls()
 	s.mu.Lock()
