@@ -46,6 +46,14 @@ func (s shortFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 	return shortFile{f, s.on}, nil
 }
 
+// GetDiskUsage agrees with the writes, whenever the store looks.
+func (s shortFS) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	if s.on.Load() {
+		return vfs.DiskUsage{}, nil
+	}
+	return vfs.DiskUsage{AvailBytes: 1 << 40}, nil
+}
+
 type shortFile struct {
 	vfs.File
 	on *atomic.Bool
@@ -238,6 +246,28 @@ func TestMetadataFails(t *testing.T) {
 			require.Len(t, readLog(t, b.store, p), 1)
 		})
 	}
+}
+
+// TestDirRemoved: who removes the directory of a running gateway hears of it, and
+// nothing more is acknowledged into files that have no name.
+func TestDirRemoved(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil, embedded.DefaultConfig())
+	b.close()
+	logs := watchLog(b)
+	b.open()
+	p := newTopic(b, "t")
+	require.NoError(t, appendOne(b.store, p, recordtest.Values("a")).Err)
+	require.NoError(t, b.fs.RemoveAll(b.cfg.Dir))
+	for range 3 {
+		_ = b.store.Tick()
+	}
+	require.ErrorIs(t, appendOne(b.store, p, recordtest.Values("b")).Err, backend.ErrStorage)
+	require.ErrorIs(t, b.store.CommitOffsets(t.Context(), "g", nil), backend.ErrStorage)
+	require.Equal(t, 1, logs.Len())
+	require.Contains(t, logs.All()[0].ContextMap()["error"], "/data has been removed under the running gateway")
+	require.Error(t, b.store.Close())
+	b.store = nil
 }
 
 // TestManyPartitions: files are opened when they are needed and closed again.

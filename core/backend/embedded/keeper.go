@@ -1,7 +1,9 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,7 +82,8 @@ func (k *keeper) run() {
 		}
 		k.look()
 		k.settleFull()
-		if err := k.store.checkpoint(k.takeDirty(), false); err != nil {
+		err := k.store.checkpoint(k.takeDirty(), false)
+		if err != nil && k.store.meta.failed.Load() == nil { // else it has been said
 			k.store.log.Warn("a checkpoint failed; the next start reads more", cause(err))
 		}
 	}
@@ -160,8 +163,12 @@ func (k *keeper) room() error {
 	return nil
 }
 
-// look measures the free space.
+// look measures the free space, and sees whether the directory is still there:
+// files that are open can be written to after they have been removed.
 func (k *keeper) look() {
+	if _, err := k.store.fs.Stat(k.store.fs.PathJoin(k.store.dir, lockFile)); errors.Is(err, fs.ErrNotExist) {
+		k.store.meta.fail(fmt.Errorf("%s has been removed under the running gateway", k.store.cfg.Dir))
+	}
 	usage, err := k.store.fs.GetDiskUsage(k.store.dir)
 	// Where it is not known, the next write shows.
 	k.setFull(err == nil && usage.AvailBytes < roomNeeded)

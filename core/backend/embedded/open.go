@@ -16,6 +16,7 @@ import (
 const (
 	metaDir   = "meta"
 	topicsDir = "topics"
+	lockFile  = "LOCK"
 	// formatVersion is that of keys, values and file names.
 	formatVersion = "1"
 	// roomToOpen is what the metadata store may write while it opens: what its
@@ -61,7 +62,7 @@ func (s *Store) takeDir() error {
 	if err := s.fs.MkdirAll(s.fs.PathJoin(s.dir, topicsDir), 0o755); err != nil {
 		return s.refusal(err)
 	}
-	lock, err := s.fs.Lock(s.fs.PathJoin(s.dir, "LOCK"))
+	lock, err := s.fs.Lock(s.fs.PathJoin(s.dir, lockFile))
 	if err == nil {
 		s.lock = lock
 		return nil
