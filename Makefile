@@ -7,7 +7,7 @@ FUZZTIME    ?= 10m
 EXAMPLES    := $(patsubst %/go.mod,%,$(wildcard examples/*/go.mod))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test lint generate fuzz bench clean
+.PHONY: help build run test lint generate tidy fuzz bench clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

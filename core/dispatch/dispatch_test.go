@@ -164,8 +164,8 @@ func TestCall(t *testing.T) {
 	require.Empty(t, got.ClientID)
 }
 
-// D1: a version that is not served gets the answer of the oldest layout where
-// the key has one, whatever its header looks like. D4: elsewhere it closes.
+// A version that is not served gets the answer of the oldest layout where the
+// key has one, whatever its header looks like. Elsewhere it closes.
 func TestUnsupportedVersions(t *testing.T) {
 	t.Parallel()
 	b := open(t, defaults, dispatchtest.ApiVersions(), dispatchtest.Heartbeat(nil), dispatchtest.Produce())
@@ -191,7 +191,7 @@ func TestUnsupportedVersions(t *testing.T) {
 	}
 }
 
-// D7: a key that is not served closes, its body unread.
+// A key that is not served closes, its body unread.
 func TestUnknownKeys(t *testing.T) {
 	t.Parallel()
 	b := open(t, defaults, dispatchtest.Heartbeat(nil))
@@ -241,7 +241,7 @@ func TestBadBodies(t *testing.T) {
 	require.Equal(t, []byte{0x0a, 0x0b, 0x0c, 0x0d, 0, 0, 0, 0}, got)
 }
 
-// E5: what a body would decode to is bounded for one request, and charged.
+// What a body would decode to is bounded for one request, and charged.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	var held int64

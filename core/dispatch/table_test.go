@@ -144,7 +144,7 @@ func TestMiddleware(t *testing.T) {
 	require.Equal(t, []string{"outer", "inner"}, trace)
 }
 
-// E9: a layer that denies everything closes every connection, and no handler is
+// A layer that denies everything closes every connection, and no handler is
 // called.
 func TestDenyAll(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func inUse() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// D6: two requests in one segment, two answers. E8: equal correlation ids.
+// Two requests in one segment, two answers, with equal correlation ids.
 func TestPipelined(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil, dispatchtest.ApiVersions(), dispatchtest.Heartbeat(echo))
@@ -56,7 +56,7 @@ func echo(_ context.Context, _ handler.Call, req *kmsg.HeartbeatRequest) (*kmsg.
 	return resp, nil
 }
 
-// D1, D4, D7: what a client may ask that is not served.
+// What a client may ask that is not served.
 func TestNotServed(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil, dispatchtest.ApiVersions(), dispatchtest.Heartbeat(nil))
@@ -90,7 +90,7 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// E4, D10: what no length can be closes at once, with one line at debug.
+// What no length can be closes at once, with one line at debug.
 func TestIllegalLengths(t *testing.T) {
 	t.Parallel()
 	r := start(t, nil, dispatchtest.Heartbeat(nil))
@@ -112,7 +112,7 @@ func TestIllegalLengths(t *testing.T) {
 
 // The tests below measure the memory of the process, so nothing runs beside them.
 
-// E4: a legal prefix of 100 MiB costs nothing.
+// A legal prefix of 100 MiB costs nothing.
 func TestPrefixCostsNothing(t *testing.T) {
 	r := start(t, nil, dispatchtest.Heartbeat(nil))
 	const clients = 100
@@ -181,7 +181,7 @@ func TestIdleCost(t *testing.T) {
 	t.Logf("an idle connection costs %d bytes", each)
 }
 
-// E6: the largest frame on many connections that stay open. The buffers are
+// The largest frame on many connections that stay open. The buffers are
 // given back with the answers.
 func TestLargestFrames(t *testing.T) {
 	const size = 4 << 20
@@ -202,7 +202,7 @@ func TestLargestFrames(t *testing.T) {
 	r.eventually(func() bool { return inUse()-before < 2<<20 }, "memory is back at its base")
 }
 
-// D11: half a request and a reset, again and again; acks=0 without end.
+// Half a request and a reset, again and again; acks=0 without end.
 func TestResetsAndSilence(t *testing.T) {
 	r := start(t, nil, dispatchtest.Produce(), dispatchtest.Heartbeat(nil))
 	r.dial().ask(quick(0), 4)
@@ -233,7 +233,7 @@ func TestResetsAndSilence(t *testing.T) {
 	r.eventually(func() bool { return inUse()-before < 1<<20 }, "memory is back at its base")
 }
 
-// E8: many requests on one connection, flat memory.
+// Many requests on one connection, flat memory.
 func TestFlatMemory(t *testing.T) {
 	r := start(t, nil, dispatchtest.Heartbeat(nil))
 	c := r.dial()

@@ -28,7 +28,7 @@ func (c *client) closedAfter() time.Duration {
 	return time.Since(began)
 }
 
-// E7: a client that says nothing, or says it too slowly.
+// A client that says nothing, or says it too slowly.
 func TestFirstRequestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

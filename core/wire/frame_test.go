@@ -106,7 +106,7 @@ func TestSmallFramesCostOneRead(t *testing.T) {
 	require.Equal(t, 1, src.i)
 }
 
-// E4: an illegal length is refused at the prefix, and a legal one reserves
+// An illegal length is refused at the prefix, and a legal one reserves
 // nothing.
 func TestPrefix(t *testing.T) {
 	t.Parallel()
