@@ -94,7 +94,7 @@ func TestConfigShowsValuesAndOrigins(t *testing.T) {
 func TestFaultsOfTheConfigurationAreOneLineEach(t *testing.T) {
 	t.Parallel()
 	got := execute("--node_id=x", "--log.level=loud")
-	require.Equal(t, outcome{exitFailed, "", `kafka-gateway: node_id: "x" is not a whole number in range (flag --node_id)
+	require.Equal(t, outcome{exitFailed, "", `kafka-gateway: node_id: "x" is not a whole number from 0 to 2147483647 (flag --node_id)
 kafka-gateway: log.level: "loud" is none of debug, info, warn, error (flag --log.level)
 `}, got)
 }

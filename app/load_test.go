@@ -107,7 +107,7 @@ metrics:
 		"storage_dir: unknown key; `kafka-gateway config` lists all keys (env KAFKA_GATEWAY_STORAGE_DIR)",
 		`topics.auto_create: "perhaps" is not true or false (env KAFKA_GATEWAY_TOPICS__AUTO_CREATE)`,
 		`message.max_bytes: "12 parsecs" is not a size; write bytes, such as 1048576, or a number and a unit: KiB, MiB or GiB (flag --message.max_bytes)`,
-		`node_id: "99999999999" is not a whole number in range (flag --node_id)`,
+		`node_id: "99999999999" is not a whole number from 0 to 2147483647 (flag --node_id)`,
 		`groups.max_members: 0 is out of range; set 1 to 9223372036854775807 (file ` + path + `)`,
 		`storage.backend: "tape" is none of embedded, memory (file ` + path + `)`,
 	}, found)

@@ -75,7 +75,8 @@ func setField(f field, raw any) error {
 	case "int":
 		v, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || f.value.OverflowInt(v) {
-			return fmt.Errorf("%q is not a whole number in range", text)
+			b := boundsOf(f)
+			return fmt.Errorf("%q is not a whole number from %d to %d", text, b.least, b.most)
 		}
 		f.value.SetInt(v)
 	default:
