@@ -166,20 +166,24 @@ func TestSeek(t *testing.T) {
 
 // TestGroup has two members share the topic, and the one that stays take over the partitions of the other. It
 // commits when it stops; a third continues there.
+//
+// Records are told apart by partition and offset, as a member may see some of them again: librdkafka 2.0 now and
+// then asks for a partition that it gets back at the position that it had there before, and not at the committed
+// offset that it has just been told.
 func TestGroup(t *testing.T) {
 	b := open(t)
 	group := clienttest.Unique(t, "group")
 	first, second := b.join(t, group), b.join(t, group)
 	b.settle(t, group, 2)
 	b.kcat(t, lines(), "-P", "-t", b.topic, "-K", ":")
-	clienttest.Await(t, "all records", func() bool { return first.count()+second.count() == recordCount })
-	require.Positive(t, first.count())
-	require.Positive(t, second.count())
+	clienttest.Await(t, "all records", func() bool { return len(records(first, second)) == recordCount })
+	require.NotEmpty(t, records(first))
+	require.NotEmpty(t, records(second))
 
 	second.stop()
 	b.settle(t, group, 1)
 	b.kcat(t, lines(), "-P", "-t", b.topic, "-K", ":")
-	clienttest.Await(t, "all records to reach the member that stayed", func() bool { return first.count()+second.count() == 2*recordCount })
+	clienttest.Await(t, "all records to reach the member that stayed", func() bool { return len(records(first, second)) == 2*recordCount })
 	first.stop()
 
 	third := b.join(t, group)
@@ -188,12 +192,26 @@ func TestGroup(t *testing.T) {
 	clienttest.Await(t, "the last record", func() bool { return third.count() > 0 })
 	third.stop()
 	require.Equal(t, 1, third.count(), "what was committed does not come again")
+}
 
-	seen := map[string]bool{}
-	for _, e := range decode(t, first.text()+second.text()) {
-		seen[fmt.Sprintf("%d:%d", e.Partition, e.Offset)] = true
+// position is where a record lies.
+type position struct {
+	Partition int32 `json:"partition"`
+	Offset    int64 `json:"offset"`
+}
+
+// records returns where the records lie that members have written out whole.
+func records(members ...*member) map[position]bool {
+	seen := map[position]bool{}
+	for _, m := range members {
+		for line := range strings.Lines(m.text()) {
+			var p position
+			if strings.HasSuffix(line, "\n") && json.Unmarshal([]byte(line), &p) == nil {
+				seen[p] = true
+			}
+		}
 	}
-	require.Len(t, seen, 2*recordCount, "each record once")
+	return seen
 }
 
 // settle waits until so many members share the three partitions.
