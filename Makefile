@@ -42,7 +42,7 @@ fuzz: ## run every fuzz target for FUZZTIME each (default 10m), of PKG (default 
 	@set -e; for package in $$($(GO) list $(or $(PKG),./...)); do \
 		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 			echo "$$package $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 5s $$package; \
 		done; \
 	done
 
