@@ -171,7 +171,7 @@ func TestMetadataRetries(t *testing.T) {
 	require.GreaterOrEqual(t, third.Sub(first), 300*time.Millisecond)
 	bad.Off()
 	b.reopen()
-	require.Equal(t, 1, logged.Len())
+	require.Equal(t, 1, logged.FilterMessageSnippet("it is tried again").Len())
 	got, err := b.store.FetchOffsets(t.Context(), "g", nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1199, got[p].Offset)
@@ -264,8 +264,9 @@ func TestDirRemoved(t *testing.T) {
 	}
 	require.ErrorIs(t, appendOne(b.store, p, recordtest.Values("b")).Err, backend.ErrStorage)
 	require.ErrorIs(t, b.store.CommitOffsets(t.Context(), "g", nil), backend.ErrStorage)
-	require.Equal(t, 1, logs.Len())
-	require.Contains(t, logs.All()[0].ContextMap()["error"], "/data has been removed under the running gateway")
+	said := logs.FilterMessageSnippet("takes no more changes") // pebble may miss files of its own, too
+	require.Equal(t, 1, said.Len())
+	require.Contains(t, said.All()[0].ContextMap()["error"], "/data has been removed under the running gateway")
 	require.Error(t, b.store.Close())
 	b.store = nil
 }
