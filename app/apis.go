@@ -31,8 +31,8 @@ func showAPIs(w io.Writer, l loaded, modules []fx.Option) error {
 	return columns.Flush()
 }
 
-// shortName drops from a function's name what is the same for all of ours, and
-// the mark of a method value.
-func shortName(function string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(function, "github.com/iggykafka/gateway/"), "-fm")
+// shortName drops from an origin what is the same for all functions of ours,
+// and the mark of a method value.
+func shortName(origin string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(origin, "github.com/iggykafka/gateway/", ""), "-fm")
 }

@@ -47,8 +47,12 @@ func NewTable(handlers, replacements []handler.Handler, middleware ...Middleware
 	served := f.collect("handler", handlers)
 	replaced := f.collect("replacement", replacements)
 	for key, h := range replaced {
-		if _, ok := served[key]; !ok {
+		old, ok := served[key]
+		if !ok {
 			f.add(key, "the replacement %s replaces nothing: no handler serves the key", h.spec.Origin)
+		} else if h.spec.Origin == old.spec.Origin && typeOf(h) != typeOf(old) {
+			// It wraps what was there and shows the same Spec: tell it apart.
+			h.spec.Origin = typeOf(h) + " around " + h.spec.Origin
 		}
 		served[key] = h
 	}
@@ -78,6 +82,9 @@ func (t *Table) APIs() []handler.Range { return t.apis }
 // Specs returns the Spec of every key, sorted by key. The slice is shared:
 // read only.
 func (t *Table) Specs() []handler.Spec { return t.specs }
+
+// typeOf names the type of an entry's handler, with its package.
+func typeOf(e entry) string { return fmt.Sprintf("%T", e.Handler) }
 
 // flexibleFrom finds where the versions of a range become flexible (KIP-482).
 // A request that is flexible at one version is flexible at all later ones.

@@ -50,6 +50,20 @@ func TestReplacement(t *testing.T) {
 	require.Equal(t, int16(99), resp.(*kmsg.HeartbeatResponse).ErrorCode)
 }
 
+// A replacement that wraps the handler of its key is named with its own type.
+func TestReplacementThatWraps(t *testing.T) {
+	t.Parallel()
+	type audited struct{ handler.Handler }
+	inner := dispatchtest.Heartbeat(nil)
+	table, err := NewTable([]handler.Handler{inner}, []handler.Handler{audited{inner}})
+	require.NoError(t, err)
+	require.Equal(t, "dispatch.audited around "+inner.Spec().Origin, table.Specs()[0].Origin)
+
+	table, err = NewTable([]handler.Handler{inner}, []handler.Handler{dispatchtest.Heartbeat(nil)})
+	require.NoError(t, err)
+	require.Equal(t, inner.Spec().Origin, table.Specs()[0].Origin)
+}
+
 // answering is a Heartbeat handler that answers a code.
 func answering(code func(*kmsg.HeartbeatRequest) int16) handler.Handler {
 	return dispatchtest.Heartbeat(
