@@ -22,11 +22,13 @@
 // Groups, members and bytes over all groups are atomic counters. What a request
 // can add at most is set aside before the group sees it, so the limits hold
 // exactly, however many groups grow at once. Before COORDINATOR_NOT_AVAILABLE
-// is answered, all groups are ticked and the request is tried again.
+// is answered, all groups are ticked, once a second at the most, and the request
+// is tried again.
 package memory
 
 import (
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/sync/singleflight"
@@ -42,6 +44,7 @@ type Coordinator struct {
 	newID  func(coordinator.JoinRequest) string
 	totals totals
 	sweeps singleflight.Group
+	swept  time.Time // by the last sweep
 
 	mu     sync.RWMutex
 	groups map[string]*entry

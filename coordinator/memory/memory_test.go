@@ -278,3 +278,23 @@ func TestModule(t *testing.T) {
 	require.Equal(t, coordinator.None, got.Join(t.Context(), newcomer("g", "a")).Code)
 	app.RequireStop()
 }
+
+// A flood of joins that find no room ticks all groups once a second, not once a
+// join; a second later what has expired makes room again.
+func TestSweepsAreRare(t *testing.T) {
+	t.Parallel()
+	clock := &manualClock{now: time.Unix(100, 0), alarms: map[int]alarm{}}
+	cfg := coordinator.DefaultConfig()
+	cfg.MaxGroups, cfg.InitialRebalanceDelay = 1, 0
+	c := New(cfg, WithClock(clock))
+	require.Equal(t, coordinator.None, c.Join(t.Context(), newcomer("g", "a")).Code) // its session lasts 10 s
+	full := func() coordinator.Code { return c.Join(t.Context(), newcomer("other", "b")).Code }
+	require.Equal(t, coordinator.CoordinatorNotAvailable, full())
+	swept := c.swept
+	clock.move(sweepPause - 1)
+	require.Equal(t, coordinator.CoordinatorNotAvailable, full())
+	require.Equal(t, swept, c.swept)
+	clock.move(10 * time.Second)
+	require.Equal(t, coordinator.None, full(), "the sweep finds the expired group")
+	require.Equal(t, clock.now, c.swept)
+}

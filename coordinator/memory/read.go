@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/group"
@@ -109,10 +110,21 @@ func (c *Coordinator) entries() []*entry {
 	return out
 }
 
-// sweep ticks all groups, to find room. Requests that need room at the same time
-// share one sweep.
+// sweepPause is the least time between two sweeps. Sessions last for seconds, so
+// what expires sooner can wait that long, and a flood of joins that find no room
+// does not tick every group for each of them.
+const sweepPause = time.Second
+
+// sweep ticks all groups, to find room, unless that was done just now. Requests
+// that need room at the same time share one sweep.
 func (c *Coordinator) sweep() {
 	_, _, _ = c.sweeps.Do("", func() (any, error) {
+		// Do runs one of these at a time, which is what guards swept.
+		now := c.clock.Now()
+		if !c.swept.IsZero() && now.Sub(c.swept) < sweepPause {
+			return nil, nil
+		}
+		c.swept = now
 		for _, e := range c.entries() {
 			e.mu.Lock()
 			if e.gone {
