@@ -2,6 +2,7 @@ package app
 
 import (
 	"io"
+	"time"
 
 	"go.uber.org/fx/fxevent"
 	"go.uber.org/zap"
@@ -25,12 +26,18 @@ func newLogger(c Log, w io.Writer) (*zap.Logger, error) {
 		style.ConsoleSeparator = "  "
 		encoder = zapcore.NewConsoleEncoder(style)
 	}
-	log := zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
+	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)
 	if level <= zapcore.DebugLevel {
-		log = log.WithOptions(zap.AddStacktrace(zapcore.ErrorLevel), zap.AddCaller())
+		return zap.New(core, zap.AddStacktrace(zapcore.ErrorLevel), zap.AddCaller()), nil
 	}
-	return log, nil
+	// Clients must not be able to fill the disk by what they are refused for.
+	return zap.New(zapcore.NewSamplerWithOptions(core, time.Minute, sameLines, sameLines)), nil
 }
+
+// sameLines is how many lines with the same message a minute has, whatever their
+// fields; of those that follow, every so many'th is written.
+const sameLines = 100
+
 
 // fxEvents returns a logger for what fx does. At debug it tells which
 // constructors ran and which hooks started and stopped what, with the time each
