@@ -98,3 +98,7 @@ func TestPercentile(t *testing.T) {
 	require.Equal(t, 5.0, values[0], "the argument is not changed")
 	require.Zero(t, median(nil))
 }
+
+func TestAskingForHelpIsNoFault(t *testing.T) {
+	require.NoError(t, run(t.Context(), []string{"--help"}))
+}

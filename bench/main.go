@@ -16,6 +16,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -73,7 +74,10 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.groups, "groups", o.groups, "groups of the groups measurement")
 	flags.IntVar(&o.idle, "idle", o.idle, "connections of the idle measurement")
 	flags.IntVar(&o.partition, "partitions", o.partition, "partitions of the throughput topics")
-	if err := flags.Parse(args); err != nil {
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp): // the usage has been written
+		return nil
+	case err != nil:
 		return err
 	}
 	if n := flags.NArg(); n < 1 || n > 2 {
