@@ -376,3 +376,30 @@ func TestConfigFaults(t *testing.T) {
 		require.ErrorContains(t, err, key, "all faults at once")
 	}
 }
+
+// TestCutAfterCleanStop: a start after an orderly stop reads no records, but it
+// sees that a file is shorter than it was.
+func TestCutAfterCleanStop(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, nil, embedded.DefaultConfig())
+	p, other := fill(b), newTopic(b, "other")
+	require.NoError(t, appendOne(b.store, other, recordtest.Values("fine")).Err)
+	name := segmentPath(b, p, "0")
+	b.close()
+	logs := watchLog(b)
+	var whole []byte
+	edit(t, b.fs, name, func(bytes []byte) []byte { whole = slices.Clone(bytes); return bytes[:len(bytes)-30] })
+	b.open()
+	entries := logs.FilterMessageSnippet("damaged").All()
+	require.Len(t, entries, 1)
+	require.Equal(t, name, entries[0].ContextMap()["file"])
+	_, err := b.store.Bounds(t.Context(), p)
+	require.ErrorIs(t, err, backend.ErrStorage)
+	require.ErrorIs(t, appendOne(b.store, p, recordtest.Values("more")).Err, backend.ErrStorage)
+	require.Len(t, readLog(t, b.store, other), 1)
+	// The remedy works: the file is put back.
+	b.close()
+	edit(t, b.fs, name, func([]byte) []byte { return whole })
+	b.open()
+	require.Len(t, readLog(t, b.store, p), 20)
+}

@@ -146,17 +146,17 @@ func (r *recovery) segment(g *segment, following int64) error {
 		told = false
 	}
 	g.indexed = g.size
-	if r.clean && told {
-		g.sealed = following >= 0
-		return nil
-	}
 	info, err := r.store.fs.Stat(g.name)
 	if err != nil {
 		return err
 	}
 	length := info.Size()
+	if r.clean && told && length == g.size {
+		g.sealed = following >= 0
+		return nil
+	}
 	if length < g.size {
-		if r.sameBoot || sealed {
+		if r.clean || r.sameBoot || sealed {
 			return r.damage(g, length, fmt.Errorf("%w: the file has %d bytes of %d", errDamaged, length, g.size))
 		}
 		// storage.sync promised more than the disk kept: read it all.
