@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,11 +51,12 @@ type script struct {
 	addr    string
 	command []string
 
-	mu     sync.Mutex // one op at a time
-	in     io.WriteCloser
-	out    *bufio.Reader
-	close  func() error
-	stderr *bytes.Buffer
+	mu      sync.Mutex // one op at a time
+	in      io.WriteCloser
+	out     *bufio.Reader
+	process *os.Process
+	close   func() error
+	stderr  *bytes.Buffer
 }
 
 func startScript(t testing.TB, addr string, command []string) (*script, error) {
@@ -81,10 +84,13 @@ func startScript(t testing.TB, addr string, command []string) (*script, error) {
 			t.Logf("%v wrote:\n%s", command, s.stderr)
 		}
 	})
-	return s, cmd.Start()
+	err = cmd.Start()
+	s.process = cmd.Process
+	return s, err
 }
 
-// ask runs one op. A result of nil is not read.
+// ask runs one op. A result of nil is not read. A script that does not answer in time is aborted; Python then
+// writes where it was.
 func (s *script) ask(ctx context.Context, op string, arguments map[string]any, result any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +123,9 @@ func (s *script) ask(ctx context.Context, op string, arguments map[string]any, r
 		}
 		return json.Unmarshal(got.OK, result)
 	case <-ctx.Done():
-		return fmt.Errorf("%s: no answer: %w", op, ctx.Err()) // the cleanup ends the process, and with it the reader
+		_ = s.in.Close() // nothing can be asked after this
+		_ = s.process.Signal(syscall.SIGABRT)
+		return fmt.Errorf("%s: no answer: %w", op, errors.Join(ctx.Err(), <-line))
 	}
 }
 

@@ -1,6 +1,7 @@
 """kafka-python."""
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import NewTopic
 from kafka.structs import OffsetAndMetadata
 
 import harness
@@ -17,13 +18,14 @@ class Client:
         return self.lazy_admin
 
     def create(self, topic, partitions):
-        self.admin.create_topics({topic: {"num_partitions": partitions, "replication_factor": 1}})
+        self.admin.create_topics([NewTopic(topic, partitions, 1)])
 
     def delete(self, topic):
         self.admin.delete_topics([topic])
 
     def produce(self, topic, codec, records):
-        producer = KafkaProducer(bootstrap_servers=self.addr, compression_type=None if codec == "none" else codec)
+        producer = KafkaProducer(bootstrap_servers=self.addr, enable_idempotence=True,
+                                 compression_type=None if codec == "none" else codec)
         futures = [producer.send(topic, value, key, headers, timestamp_ms=time)
                    for key, value, headers, time in harness.sent(records)]
         producer.flush()
@@ -53,15 +55,12 @@ class Client:
         return {p.partition: at.offset for p, at in found.items()}
 
     def groups(self):
-        return [g["group_id"] for g in self.admin.list_groups()]
+        return [name for name, _ in self.admin.list_consumer_groups()]
 
     def describe(self, group, topic):
-        g = self.admin.describe_groups([group])[group]
-        if g["error"]:
-            raise RuntimeError(g["error"])
-        members = [m["member_assignment"]["assigned_partitions"] if m["member_assignment"] else [] for m in g["members"]]
-        return {"state": g["group_state"],
-                "members": [[p for a in m if a["topic"] == topic for p in a["partitions"]] for m in members]}
+        [g] = self.admin.describe_consumer_groups([group])
+        members = [m.member_assignment.assignment if m.member_assignment else [] for m in g.members]
+        return {"state": g.state, "members": [[p for t, ps in m if t == topic for p in ps] for m in members]}
 
     def join(self, group, topic):
         self.member = self.consumer(group_id=group, heartbeat_interval_ms=500)

@@ -26,6 +26,6 @@ func run(t *testing.T, script string, traits clienttest.Traits) {
 	})
 	python := filepath.Join(venv, "venv", "bin", "python")
 	clienttest.Run(t, traits, func(t *testing.T, addr string) clienttest.Client {
-		return clienttest.Script(t, addr, python, "-B", script)
+		return clienttest.Script(t, addr, python, "-B", "-X", "faulthandler", script)
 	})
 }
