@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/errgroup"
 
@@ -24,7 +26,32 @@ func manyGroups(ctx context.Context, t *target, o options, put sink) error {
 	for i := range ids {
 		ids[i] = fmt.Sprintf("bench-%d-%d", time.Now().Unix(), i)
 	}
+	members := make([]*member, len(ids))
 	begin := time.Now()
+	err := shared(ctx, t, len(ids), func(c *rawclient.Conn, i int) error {
+		members[i] = &member{Conn: c, group: ids[i]}
+		return members[i].settle()
+	})
+	if err != nil {
+		return err
+	}
+	put(fmt.Sprintf("%d groups to Stable", o.groups), "s", time.Since(begin).Seconds())
+	if err := readGroups(t, o, ids, put); err != nil {
+		return err
+	}
+	// The next round must not find these groups.
+	err = shared(ctx, t, len(ids), func(c *rawclient.Conn, i int) error {
+		members[i].Conn = c
+		return members[i].leave()
+	})
+	if err != nil {
+		return err
+	}
+	return deleteGroups(ctx, t, ids)
+}
+
+// shared runs a step for 0..n−1 over a few connections.
+func shared(ctx context.Context, t *target, n int, step func(c *rawclient.Conn, i int) error) error {
 	work, _ := errgroup.WithContext(ctx)
 	const connections = 16
 	for first := range connections {
@@ -34,20 +61,19 @@ func manyGroups(ctx context.Context, t *target, o options, put sink) error {
 				return err
 			}
 			defer c.Close()
-			for i := first; i < len(ids); i += connections {
-				m := member{Conn: c, group: ids[i]}
-				if err := m.settle(); err != nil {
-					return fmt.Errorf("group %s: %w", ids[i], err)
+			for i := first; i < n; i += connections {
+				if err := step(c, i); err != nil {
+					return fmt.Errorf("%d of %d: %w", i, n, err)
 				}
 			}
 			return nil
 		})
 	}
-	if err := work.Wait(); err != nil {
-		return err
-	}
-	put(fmt.Sprintf("%d groups to Stable", o.groups), "s", time.Since(begin).Seconds())
+	return work.Wait()
+}
 
+// readGroups measures ListGroups and DescribeGroups of all groups.
+func readGroups(t *target, o options, ids []string, put sink) error {
 	c, err := dial(t.addr)
 	if err != nil {
 		return err
@@ -80,6 +106,27 @@ func manyGroups(ctx context.Context, t *target, o options, put sink) error {
 		put(fmt.Sprintf("%s of %d groups", kmsg.NameForKey(req.Key()), o.groups), "ms", median(ms))
 	}
 	return nil
+}
+
+// deleteGroups removes groups without members where the server keeps them, which
+// one that does not serve DeleteGroups does not.
+func deleteGroups(ctx context.Context, t *target, ids []string) error {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr))
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	versions, err := kadm.NewClient(cl).ApiVersions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range versions {
+		if _, _, served := v.KeyVersions(kmsg.DeleteGroups.Int16()); !served {
+			return nil
+		}
+	}
+	_, err = kadm.NewClient(cl).DeleteGroups(ctx, ids...)
+	return err
 }
 
 // groupsIn counts the live groups in an answer.
@@ -190,6 +237,17 @@ func (m *member) once(n int) error {
 		return nil
 	}
 	return m.awaitRebalance(joined.Generation)
+}
+
+// leave leaves the group.
+func (m *member) leave() error {
+	req := kmsg.NewPtrLeaveGroupRequest()
+	req.Group, req.MemberID = m.group, m.id
+	resp, err := m.Call(req)
+	if err != nil {
+		return err
+	}
+	return kerr.ErrorForCode(resp.(*kmsg.LeaveGroupResponse).ErrorCode)
 }
 
 // awaitRebalance heartbeats until somebody else joins.
