@@ -30,7 +30,7 @@ import (
 // decode closes the connection: there is no top-level error code, and an empty
 // list of groups would look like success.
 func New(groups coordinator.Describer) handler.Handler {
-	return handler.New(0, 6, shape, handler.CloseConnection, describer{groups}.describe)
+	return handler.New(0, 6, shape, handler.CloseConnection, describer{groups}.describe, handler.Sized(size))
 }
 
 type describer struct{ groups coordinator.Describer }
@@ -101,4 +101,20 @@ func distinct(ids []string) []string {
 		}
 	}
 	return kept
+}
+
+// size is a little more than the length of most encoded responses, so that a
+// large one is written into a buffer that holds it.
+func size(resp *kmsg.DescribeGroupsResponse) int {
+	const each = 64 // the fixed fields, and the lengths of the others
+	n := each
+	for i := range resp.Groups {
+		g := &resp.Groups[i]
+		n += each + len(g.Group) + len(g.ProtocolType) + len(g.Protocol)
+		for j := range g.Members {
+			m := &g.Members[j]
+			n += each + len(m.MemberID) + len(m.ProtocolMetadata) + len(m.MemberAssignment)
+		}
+	}
+	return n
 }
