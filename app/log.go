@@ -38,7 +38,6 @@ func newLogger(c Log, w io.Writer) (*zap.Logger, error) {
 // fields; of those that follow, every so many'th is written.
 const sameLines = 100
 
-
 // fxEvents returns a logger for what fx does. At debug it tells which
 // constructors ran and which hooks started and stopped what, with the time each
 // took; who provides what can be read in the code.
