@@ -1,0 +1,99 @@
+// Package client is what the gateway uses of an Iggy server: a pool of
+// connections around the Go SDK that adds what the SDK does not have: deadlines
+// that hold, redialling, an answer at once while the server is away, TLS without
+// Nagle's delay, and bounds on what a reply may cost.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	ierror "github.com/apache/iggy/foreign/go/errors"
+
+	"github.com/iggykafka/gateway/core/backend"
+)
+
+// Topic names a topic of a stream.
+type Topic struct{ Stream, Name string }
+
+// Polled is the answer to a poll. The messages alias one buffer of the reply's
+// size: who keeps one of them keeps all.
+type Polled struct {
+	// Current is the offset of the partition's last message; 0 also when it
+	// never had one.
+	Current  uint64
+	Messages []iggcon.IggyMessage
+}
+
+// Data is the part of a Client that moves messages.
+type Data interface {
+	// Send appends the messages to a partition, all or none, in one request.
+	//
+	// backend.ErrUnavailable: nothing was sent. *Lost, which is a
+	// backend.ErrOutcomeUnknown: the connection ended before the reply. An
+	// ierror.IggyError: the server refused (Code). ctx bounds the wait for a
+	// connection alone: once the request is on its way it is the
+	// request timeout that bounds it.
+	Send(ctx context.Context, t Topic, partition uint32, messages []iggcon.IggyMessage) error
+	// Poll reads at most count messages. Errors as Send; a lost reply gives
+	// backend.ErrUnavailable, as nothing can have changed.
+	Poll(ctx context.Context, t Topic, partition uint32, from iggcon.PollingStrategy, count uint32) (Polled, error)
+	// Settle returns when the server has certainly finished with the request
+	// that was lost, whatever became of it: only then is the tail of the log the
+	// truth about it.
+	Settle(ctx context.Context, lost *Lost) error
+}
+
+// Topics is the part of a Client that manages streams and topics. Errors as
+// Poll for what only reads, and as Send for what changes something.
+type Topics interface {
+	// EnsureStream makes the stream when it is missing and returns it.
+	EnsureStream(ctx context.Context, name string) (iggcon.Stream, error)
+	Topics(ctx context.Context, stream string) ([]iggcon.Topic, error)
+	Topic(ctx context.Context, t Topic) (*iggcon.TopicDetails, error)
+	// CreateTopic takes any number of partitions: requests above the server's
+	// limit of 1,000 are split, and a topic that could not get all of its
+	// partitions is deleted again. maxSize is never sent as 0.
+	CreateTopic(ctx context.Context, t Topic, s TopicSettings) (*iggcon.TopicDetails, error)
+	// UpdateTopic reads the topic, changes these two settings and leaves all
+	// others as they are.
+	UpdateTopic(ctx context.Context, t Topic, expiry iggcon.Duration, maxSize uint64) error
+	AddPartitions(ctx context.Context, t Topic, more uint32) error
+	DeleteTopic(ctx context.Context, t Topic) error
+}
+
+// TopicSettings is what a topic is made with.
+type TopicSettings struct {
+	Partitions uint32
+	// Expiry is in µs; iggcon.IggyExpiryNeverExpire keeps everything.
+	Expiry iggcon.Duration
+	// MaxSize is in bytes, of all partitions together; math.MaxUint64 has no end.
+	MaxSize uint64
+}
+
+// Lost says that a request was on its way when its connection ended: it may have
+// been executed, may be executed yet, or never will be. Settle waits for the end
+// of that. It is a backend.ErrOutcomeUnknown.
+type Lost struct {
+	// local is the address of our end of the connection, by which the server
+	// lists it among its clients for as long as it works on what came from it.
+	local string
+	cause error
+}
+
+func (l *Lost) Error() string { return fmt.Sprintf("%v: %v", backend.ErrOutcomeUnknown, l.cause) }
+
+// Unwrap makes it a backend.ErrOutcomeUnknown.
+func (l *Lost) Unwrap() []error { return []error{backend.ErrOutcomeUnknown, l.cause} }
+
+// Code returns the server's code of an error, or 0 when the server is not where
+// it came from.
+func Code(err error) ierror.Code {
+	var refused ierror.IggyError
+	if errors.As(err, &refused) {
+		return refused.Code()
+	}
+	return 0
+}

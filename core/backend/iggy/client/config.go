@@ -1,0 +1,68 @@
+package client
+
+import "time"
+
+// Config says how to reach an Iggy server: the part of the section "iggy" that
+// is about connections.
+type Config struct {
+	// Address is host:port of the Iggy server's TCP listener (default
+	// 127.0.0.1:8090).
+	Address string `koanf:"address"`
+	// Username and Password log the gateway in (default iggy and iggy).
+	Username string `koanf:"username"`
+	Password string `koanf:"password"`
+	// Token is a personal access token; when it is set it takes the place of
+	// username and password (default "").
+	Token string `koanf:"token"`
+	TLS   TLS    `koanf:"tls"`
+	// Connections are the connections to the server, by what they carry.
+	Connections Connections `koanf:"connections"`
+	// RequestTimeout is how long the server may take to answer one request; the
+	// connection is given up then (default 5s).
+	RequestTimeout time.Duration `koanf:"request_timeout"`
+	// ConnectTimeout is how long a connection may take until the server has
+	// accepted the login (default 5s).
+	ConnectTimeout time.Duration `koanf:"connect_timeout"`
+	// MaxBackoff is the longest wait between two attempts to connect (default
+	// 1s).
+	MaxBackoff time.Duration `koanf:"max_backoff"`
+	// MaxReplyBytes is the largest reply that is taken from the server (default
+	// 128MiB); at least a message of the largest size that Iggy stores.
+	MaxReplyBytes int64 `koanf:"max_reply_bytes"`
+}
+
+// TLS is the section "iggy.tls".
+type TLS struct {
+	// Enabled encrypts the connections to the Iggy server (default false, which
+	// is for servers on the loopback interface or a private network).
+	Enabled bool `koanf:"enabled"`
+	// CAFile is a file of PEM certificates that the server's is checked against
+	// (default "": those of the operating system).
+	CAFile string `koanf:"ca_file"`
+	// ServerName is the name that the server's certificate must have (default
+	// "": the host of iggy.address).
+	ServerName string `koanf:"server_name"`
+}
+
+// Connections is the section "iggy.connections". Each connection has one
+// request in flight.
+type Connections struct {
+	// Send is the number of connections that write records; the partitions are
+	// spread over them (default 4).
+	Send int `koanf:"send"`
+	// Poll is the number of connections that read records (default 4).
+	Poll int `koanf:"poll"`
+	// Admin is the number of connections for topics, commits and everything else
+	// (default 2).
+	Admin int `koanf:"admin"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{
+		Address: "127.0.0.1:8090", Username: "iggy", Password: "iggy",
+		Connections:    Connections{Send: 4, Poll: 4, Admin: 2},
+		RequestTimeout: 5 * time.Second, ConnectTimeout: 5 * time.Second, MaxBackoff: time.Second,
+		MaxReplyBytes: 128 << 20,
+	}
+}
