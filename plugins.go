@@ -24,7 +24,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/coordinator/memory"
-	"github.com/iggykafka/gateway/core/backend/embedded"
+	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/handlers/alterconfigs"
@@ -96,10 +96,10 @@ func Handlers(opts ...Option) fx.Option {
 // a coordinator.Coordinator; exactly one may be in the list.
 func Coordinator() fx.Option { return memory.Module }
 
-// Backend keeps topics, records and committed offsets: in files, or in memory
-// when storage.backend says so. Another one is a module that provides a
-// backend.Backend; exactly one may be in the list.
-func Backend() fx.Option { return embedded.Module }
+// Backend keeps topics, records and committed offsets where storage.backend
+// says: in files, in memory, or in an Apache Iggy server. Another one is a module
+// that provides a backend.Backend; exactly one may be in the list.
+func Backend() fx.Option { return chosen.Module }
 
 // Option changes the list of handlers.
 type Option func(*choice)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/iggykafka/gateway/core/backend/chosen"
 )
 
 // bounds are the least and the largest value of a number, in its own unit:
@@ -56,8 +58,13 @@ func (l *loaded) check(faults *Faults) {
 	}
 	// Sections that know their own rules, first: they say more.
 	sections := []interface{ Validate() error }{l.Server}
-	if l.Storage.Backend == backendEmbedded {
+	switch chosen.Choice(l.Storage.Backend) {
+	case chosen.Embedded:
 		sections = append(sections, l.Storage.Config)
+	case chosen.Iggy:
+		if section, ok := any(l.Iggy).(interface{ Validate() error }); ok {
+			sections = append(sections, section)
+		}
 	}
 	for _, section := range sections {
 		if err := section.Validate(); err != nil {
@@ -68,7 +75,7 @@ func (l *loaded) check(faults *Faults) {
 		}
 	}
 	for _, f := range fieldsOf(&l.Config) {
-		if !f.value.CanInt() || faulty[f.key] {
+		if !f.value.CanInt() || faulty[f.key] || l.unused(f.key) {
 			continue
 		}
 		if b, v := boundsOf(f), f.value.Int(); v < b.least || v > b.most {
@@ -94,21 +101,25 @@ func (l *loaded) check(faults *Faults) {
 	}
 }
 
+// unused reports whether nothing looks at a key, because it belongs to another
+// backend than the chosen one.
+func (l *loaded) unused(key string) bool {
+	section, name, _ := strings.Cut(key, ".")
+	toIggy := l.Storage.Backend == string(chosen.Iggy)
+	return section == "storage" && name != "backend" && toIggy || section == "iggy" && !toIggy
+}
+
 // checkWords holds the keys that take one of a few words.
 func (l *loaded) checkWords(fault func(key, format string, args ...any)) {
 	for _, word := range []struct {
 		key, value string
 		allowed    []string
 	}{
-		{"storage.backend", l.Storage.Backend, []string{backendEmbedded, backendMemory}},
+		{"storage.backend", l.Storage.Backend, chosen.Choices()},
 		{"log.level", l.Log.Level, []string{"debug", "info", "warn", "error"}},
 		{"log.format", l.Log.Format, []string{"console", "json"}},
 	} {
-		switch {
-		case slices.Contains(word.allowed, word.value):
-		case word.key == "storage.backend" && word.value == "iggy":
-			fault(word.key, "this build has no iggy backend yet; set %s", strings.Join(word.allowed, " or "))
-		default:
+		if !slices.Contains(word.allowed, word.value) {
 			fault(word.key, "%q is none of %s", word.value, strings.Join(word.allowed, ", "))
 		}
 	}

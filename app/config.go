@@ -4,7 +4,9 @@ import (
 	"time"
 
 	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/embedded"
+	"github.com/iggykafka/gateway/core/backend/iggy"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/core/settings"
 )
@@ -25,6 +27,7 @@ type Config struct {
 	DescribePartitionsMax int32 `koanf:"describe_partitions_max"`
 
 	Storage  Storage            `koanf:"storage"`
+	Iggy     iggy.Config        `koanf:"iggy"`
 	Topics   settings.Topics    `koanf:"topics"`
 	Message  Message            `koanf:"message"`
 	Producer Producer           `koanf:"producer"`
@@ -38,7 +41,9 @@ type Config struct {
 // Storage is the section "storage".
 type Storage struct {
 	// Backend says where records and committed offsets are kept (default
-	// embedded: files in storage.dir; memory: nowhere, all is lost at the end).
+	// embedded: files in storage.dir; memory: nowhere, all is lost at the end;
+	// iggy: in the Apache Iggy server of the section iggy, and the other keys of
+	// this section are not looked at).
 	Backend         string `koanf:"backend"`
 	embedded.Config `koanf:",squash"`
 }
@@ -79,7 +84,8 @@ func DefaultConfig() Config {
 		Server:                server.DefaultConfig(),
 		NodeID:                1,
 		DescribePartitionsMax: 2000,
-		Storage:               Storage{Backend: backendEmbedded, Config: embedded.DefaultConfig()},
+		Storage:               Storage{Backend: string(chosen.Embedded), Config: embedded.DefaultConfig()},
+		Iggy:                  iggy.DefaultConfig(),
 		Topics: settings.Topics{
 			AutoCreate: true, DefaultPartitions: 1, MaxNewPartitions: 10_000, DeleteEnable: true,
 		},
@@ -91,9 +97,3 @@ func DefaultConfig() Config {
 		Log:      Log{Level: "info", Format: "console"},
 	}
 }
-
-// The values of storage.backend.
-const (
-	backendEmbedded = "embedded"
-	backendMemory   = "memory"
-)

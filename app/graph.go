@@ -9,6 +9,7 @@ import (
 	"go.uber.org/fx/fxevent"
 	"go.uber.org/zap"
 
+	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/embedded"
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/topicconfig"
@@ -24,14 +25,14 @@ func Options(c Config, log *zap.Logger) fx.Option {
 
 func (l loaded) options(log *zap.Logger) fx.Option {
 	c := l.Config
-	if c.Storage.Backend == backendMemory {
+	if c.Storage.Backend == string(chosen.Memory) {
 		c.Storage.Dir = "memory" // only a name now, for messages
 	}
 	return fx.Options(
 		fx.WithLogger(func() fxevent.Logger { return fxEvents(log) }),
 		fx.Supply(
 			log,
-			c.Server, c.Metrics, c.Groups, c.Storage.Config,
+			c.Server, c.Metrics, c.Groups, chosen.Choice(c.Storage.Backend), c.Storage.Config, c.Iggy,
 			c.Topics, c.Fetch, c.Offsets,
 			settings.Describe{PartitionsMax: c.DescribePartitionsMax},
 			&settings.Node{ID: c.NodeID},
@@ -59,7 +60,7 @@ func (l loaded) catalog() (*topicconfig.Catalog, error) {
 // store returns what the embedded store needs besides its section.
 func (l loaded) store(log *zap.Logger) embedded.Options {
 	options := embedded.Options{Log: log.Named("storage"), ProducerExpiration: l.Producer.IDExpiration}
-	if l.Storage.Backend == backendMemory {
+	if l.Storage.Backend == string(chosen.Memory) {
 		options.FS = vfs.NewMem()
 	}
 	return options

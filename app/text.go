@@ -62,16 +62,16 @@ func example(w io.Writer) {
 	defaults := DefaultConfig()
 	section := ""
 	for _, f := range fieldsOf(&defaults) {
-		in, name, nested := strings.Cut(f.key, ".")
-		indent := "  "
-		if !nested {
-			in, name, indent = "", f.key, ""
-		}
+		path := strings.Split(f.key, ".")
+		depth := len(path) - 1
+		indent, name := strings.Repeat("  ", depth), path[depth]
 		fmt.Fprintln(w)
-		if in != section {
-			fmt.Fprintf(w, "%s:\n", in)
-			section = in
+		for level := range path[:depth] {
+			if in := strings.Join(path[:level+1], ".") + "."; !strings.HasPrefix(section, in) {
+				fmt.Fprintf(w, "%s%s:\n", strings.Repeat("  ", level), path[level])
+			}
 		}
+		section = strings.TrimSuffix(f.key, name)
 		for _, line := range wrap(f.doc, 80-len(indent)-2) {
 			fmt.Fprintf(w, "%s# %s\n", indent, line)
 		}
@@ -99,7 +99,11 @@ func showConfig(w io.Writer, l loaded) {
 		if !set {
 			origin = "default"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", f.key, yamlValue(f), origin)
+		value := yamlValue(f)
+		if isSecret(f.key) && f.value.String() != "" {
+			value = "(not shown)"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.key, value, origin)
 	}
 }
 

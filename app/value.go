@@ -39,11 +39,20 @@ func isSize(key string) bool {
 	return false
 }
 
+// isSecret reports whether a key's value must not be shown, which its name
+// tells.
+func isSecret(key string) bool {
+	return strings.HasSuffix(key, ".password") || strings.HasSuffix(key, ".token")
+}
+
 // setField gives f a value as a source has it: text from the environment and
 // the flags, and whatever type YAML saw in the file. The error says how the
 // value is to be written; the caller names the key.
 func setField(f field, raw any) error {
 	text := strings.TrimSpace(fmt.Sprint(raw))
+	if _, isText := raw.(string); !isText && raw != nil && isSecret(f.key) {
+		return fmt.Errorf("is not text; write it in quotes") // YAML reads 0123 as 83
+	}
 	switch raw.(type) {
 	case nil:
 		return fmt.Errorf("has no value; give it one or leave the key out")

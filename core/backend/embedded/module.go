@@ -13,22 +13,14 @@ import (
 // *topicconfig.Catalog and *zap.Logger; it opens the store when the graph
 // starts and closes it when the graph stops. Options may be provided to set
 // what Config does not.
-var Module = fx.Module("embedded", fx.Provide(func(p params) backend.Backend {
-	return provide(p, p.Options)
-}))
+var Module = fx.Module("embedded", fx.Provide(Provide))
 
 // MemoryModule provides the same store over files in memory, for tests and
 // demos. Nothing outlives the process, and Config.Dir is not looked at.
-var MemoryModule = fx.Module("memory", fx.Provide(func(p params) backend.Backend {
-	opts := p.Options
-	if opts.FS == nil {
-		opts.FS = vfs.NewMem()
-	}
-	p.Config.Dir = "/memory"
-	return provide(p, opts)
-}))
+var MemoryModule = fx.Module("memory", fx.Provide(ProvideInMemory))
 
-type params struct {
+// Params is what the modules ask for.
+type Params struct {
 	fx.In
 	Lifecycle fx.Lifecycle
 	Config    Config
@@ -37,11 +29,22 @@ type params struct {
 	Options   Options `optional:"true"`
 }
 
-func provide(p params, opts Options) backend.Backend {
+// Provide is Module's constructor.
+func Provide(p Params) backend.Backend {
+	opts := p.Options
 	if opts.Log == nil {
 		opts.Log = p.Log.Named("storage")
 	}
 	s := New(p.Config, p.Catalog, opts)
 	p.Lifecycle.Append(fx.StartStopHook(s.Start, s.Close))
 	return s
+}
+
+// ProvideInMemory is MemoryModule's constructor.
+func ProvideInMemory(p Params) backend.Backend {
+	if p.Options.FS == nil {
+		p.Options.FS = vfs.NewMem()
+	}
+	p.Config.Dir = "/memory"
+	return Provide(p)
 }

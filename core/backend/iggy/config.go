@@ -17,7 +17,7 @@ type Config struct {
 	// kafka-gateway).
 	InternalStream string `koanf:"internal_stream"`
 	// TopicMap points Kafka topic names at topics of any stream, as
-	// name=stream/topic, separated by commas (default "").
+	// name=stream/topic, separated by commas (default "": every topic is in iggy.stream).
 	TopicMap string `koanf:"topic_map"`
 	// SoleWriter says that nothing but this gateway writes to the topics: the
 	// check of every base offset and the look for records of native Iggy

@@ -5,14 +5,18 @@ import "time"
 // Config says how to reach an Iggy server: the part of the section "iggy" that
 // is about connections.
 type Config struct {
-	// Address is host:port of the Iggy server's TCP listener (default
+	// Address is the host:port of the Iggy server's TCP listener (default
 	// 127.0.0.1:8090).
 	Address string `koanf:"address"`
-	// Username and Password log the gateway in (default iggy and iggy).
+	// Username is the user that the gateway logs in as (default iggy, which is
+	// the root user of a new Iggy server).
 	Username string `koanf:"username"`
+	// Password is the password of that user (default iggy). It is never logged or
+	// shown.
 	Password string `koanf:"password"`
 	// Token is a personal access token; when it is set it takes the place of
-	// username and password (default "").
+	// username and password (default "": they are used). It is never logged or
+	// shown.
 	Token string `koanf:"token"`
 	TLS   TLS    `koanf:"tls"`
 	// Connections are the connections to the server, by what they carry.
@@ -33,8 +37,8 @@ type Config struct {
 
 // TLS is the section "iggy.tls".
 type TLS struct {
-	// Enabled encrypts the connections to the Iggy server (default false, which
-	// is for servers on the loopback interface or a private network).
+	// Enabled encrypts the connections to the Iggy server (default false: good
+	// for servers on the loopback interface or a private network).
 	Enabled bool `koanf:"enabled"`
 	// CAFile is a file of PEM certificates that the server's is checked against
 	// (default "": those of the operating system).
