@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	stdlog "log"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,4 +22,19 @@ func TestSameLines(t *testing.T) {
 		log.Warn("something else")
 		require.Equal(t, want, bytes.Count(out.Bytes(), []byte("\n")), level)
 	}
+}
+
+// The standard log is ours while the program runs, and nobody's afterwards.
+func TestStandardLogOfLibraries(t *testing.T) {
+	before, flags := stdlog.Writer(), stdlog.Flags()
+	for level, seen := range map[string]bool{"debug": true, "info": false} {
+		var out bytes.Buffer
+		_, done, err := program{err: &out}.openLog(loaded{Config: Config{Log: Log{Level: level, Format: "json"}}})
+		require.NoError(t, err)
+		stdlog.Print("Checking cluster metadata")
+		done()
+		require.Equal(t, seen, bytes.Contains(out.Bytes(), []byte("Checking cluster metadata")), level)
+	}
+	require.Equal(t, before, stdlog.Writer())
+	require.Equal(t, flags, stdlog.Flags())
 }

@@ -23,11 +23,11 @@ var errSecondSignal = errors.New("ended by a second signal before all requests w
 // serve runs a gateway until a signal, the end of ctx, or a failure. The error
 // is what the user has to know, in one line.
 func (p program) serve(ctx context.Context, l loaded) error {
-	log, err := newLogger(l.Log, p.err)
+	log, closeLog, err := p.openLog(l)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Sync() }() // standard error may be a terminal, which cannot sync
+	defer closeLog()
 	failed := make(chan struct{}, 1)
 	var srv *server.Server
 	app := fx.New(
@@ -51,6 +51,24 @@ func (p program) serve(ctx context.Context, l loaded) error {
 		err = errors.New("the gateway cannot go on; the log says why")
 	}
 	return errors.Join(err, p.stop(app, l.Server.ShutdownDrain+stopGrace))
+}
+
+// openLog returns the program's log, and what is to be done at its end. What
+// libraries write to the standard log is for their makers, and goes there at
+// debug.
+func (p program) openLog(l loaded) (*zap.Logger, func(), error) {
+	log, err := newLogger(l.Log, p.err)
+	if err != nil {
+		return nil, nil, err
+	}
+	restore, err := zap.RedirectStdLogAt(log.Named("library"), zap.DebugLevel)
+	if err != nil {
+		return nil, nil, err
+	}
+	return log, func() {
+		restore()
+		_ = log.Sync() // standard error may be a terminal, which cannot sync
+	}, nil
 }
 
 // start starts the gateway, for as long as it takes: a store that was not
