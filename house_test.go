@@ -119,17 +119,19 @@ func TestNoInit(t *testing.T) {
 	}
 }
 
+var leakCheck = regexp.MustCompile(`\b(goleak\.VerifyTestMain|iggytest\.Main)\(m`)
+
 // A goroutine that outlives its test outlives its connection, too.
 func TestEveryPackageLooksForLeaks(t *testing.T) {
 	looks := map[string]bool{}
 	for _, file := range goFiles(t) {
 		if folder := path.Dir(file); strings.HasSuffix(file, "_test.go") && !within(folder, "examples") {
-			looks[folder] = looks[folder] || strings.Contains(read(t, file), "goleak.VerifyTestMain(m")
+			looks[folder] = looks[folder] || leakCheck.MatchString(read(t, file))
 		}
 	}
 	for folder, ok := range looks {
 		if !ok {
-			t.Errorf("%s has no TestMain with goleak.VerifyTestMain", folder)
+			t.Errorf("%s has no TestMain with goleak.VerifyTestMain, or with iggytest.Main, which calls it", folder)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/app"
-	"github.com/iggykafka/gateway/app/gatewaytest"
 )
 
 // restartScenario stops the gateway under a group member and starts it again. Records and committed offsets are
@@ -17,13 +16,11 @@ func restartScenario(r *run) {
 	if _, isBroker := Broker(); isBroker {
 		r.Skip("the broker is not ours to restart")
 	}
-	addr, folder := "127.0.0.1:0", r.TempDir()
+	addr, storage := "127.0.0.1:0", r.storage.Lasting(r.T)
 	serve := func() *lifetime {
 		l := &lifetime{TB: r.T}
 		r.Cleanup(l.end)
-		addr = gatewaytest.Start(l, gatewaytest.Config(func(c *app.Config) {
-			c.Server.Listen, c.Storage.Backend, c.Storage.Dir = addr, "embedded", folder
-		}))
+		addr = storage.Start(l, func(c *app.Config) { c.Server.Listen = addr })
 		return l
 	}
 	first := serve()

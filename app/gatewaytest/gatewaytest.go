@@ -3,6 +3,7 @@
 //
 //	addr := gatewaytest.Start(t)
 //	addr := gatewaytest.Start(t, gatewaytest.Coordinator(&coordinatortest.Fake{...}))
+//	addr := gatewaytest.Start(t, gatewaytest.Iggy("127.0.0.1:8090", "orders"))
 //	addr := gatewaytest.Start(t, mykey.Module, gatewaytest.Config(func(c *app.Config) { c.NodeID = 7 }))
 //
 // Groups do not wait for more members before their first generation, so tests
@@ -24,6 +25,7 @@ import (
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/coordinatortest"
+	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/server"
 )
 
@@ -75,6 +77,19 @@ func Start(t testing.TB, opts ...fx.Option) (addr string) {
 // happen in order.
 func Config(change func(*app.Config)) fx.Option {
 	return newOption(func(s *setup) { change(&s.config) })
+}
+
+// Iggy has the gateway keep everything in the Iggy server at an address: topics
+// in the stream, and its own state in one beside it, stream-gateway, so that
+// gateways with different streams may share a server. The user is Iggy's default;
+// a Config after it brings others:
+//
+//	gatewaytest.Start(t, gatewaytest.Iggy(address, "orders"), gatewaytest.Config(func(c *app.Config) { c.Iggy.Password = secret }))
+func Iggy(address, stream string) fx.Option {
+	return Config(func(c *app.Config) {
+		c.Storage.Backend = string(chosen.Iggy)
+		c.Iggy.Address, c.Iggy.Stream, c.Iggy.InternalStream = address, stream, stream+"-gateway"
+	})
 }
 
 // Plugins composes the gateway from the given modules instead of

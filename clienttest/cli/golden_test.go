@@ -18,12 +18,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { iggytest.Main(m) }
 
 // versions of Kafka whose tools are tested; each has a pom and golden files.
 func versions() []string { return []string{"4.4", "3.9", "2.8"} }
@@ -44,7 +44,9 @@ func TestGolden(t *testing.T) {
 	_, isBroker := clienttest.Broker()
 	require.True(t, isBroker || !rewriting(), "these golden files are written by a Kafka broker only")
 	for _, version := range versions() {
-		t.Run(version, func(t *testing.T) { runGolden(t, version, version) })
+		t.Run(version, func(t *testing.T) {
+			clienttest.Each(t, func(t *testing.T, _ clienttest.Storage, addr string) { runGolden(t, version, version, addr) })
+		})
 	}
 }
 
@@ -54,14 +56,18 @@ func TestDifferences(t *testing.T) {
 	if _, isBroker := clienttest.Broker(); isBroker {
 		t.Skip("Kafka does otherwise: these golden files are written by a gateway only")
 	}
-	runGolden(t, versions()[0], "gateway")
+	if rewriting() {
+		runGolden(t, versions()[0], "gateway", clienttest.Address(t))
+		return
+	}
+	clienttest.Each(t, func(t *testing.T, _ clienttest.Storage, addr string) { runGolden(t, versions()[0], "gateway", addr) })
 }
 
 // rewriting says whether datadriven writes golden files instead of comparing.
 func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
 
-func runGolden(t *testing.T, version, folder string) {
-	g := newGolden(t, version)
+func runGolden(t *testing.T, version, folder, addr string) {
+	g := newGolden(t, version, addr)
 	datadriven.Walk(t, filepath.Join("testdata", folder), func(t *testing.T, path string) {
 		g.clean(t)
 		datadriven.RunTest(t, path, g.do)
@@ -77,8 +83,8 @@ type golden struct {
 	group   string
 }
 
-func newGolden(t *testing.T, version string) *golden {
-	g := &golden{addr: clienttest.Address(t), classPath: install(t, version)}
+func newGolden(t *testing.T, version, addr string) *golden {
+	g := &golden{addr: addr, classPath: install(t, version)}
 	g.tools = startTools(t, g.classPath)
 	g.Observer = clienttest.NewObserver(t, g.addr)
 	return g

@@ -17,18 +17,21 @@ import (
 )
 
 // TestKill kills the gateway in the middle of the work of a Java producer and a Java consumer, and starts it again
-// on the same folder. Each record must be stored once: the producer is idempotent, and repeats what was not
+// on what the first has stored. Each record must be stored once: the producer is idempotent, and repeats what was not
 // acknowledged. The consumer must get each at least once, from where it had committed.
 func TestKill(t *testing.T) {
 	if _, isBroker := clienttest.Broker(); isBroker {
 		t.Skip("the broker is not ours to kill")
 	}
-	const total = 20_000
 	classPath := install(t, versions()[0])
 	program := filepath.Join(t.TempDir(), "kafka-gateway")
 	clienttest.Command(t, ".", "go", "build", "-o", program, "github.com/iggykafka/gateway/app/kafka-gateway")
-	folder := t.TempDir()
-	addr, kill := startGateway(t, program, folder, "127.0.0.1:0")
+	clienttest.EachStorage(t, func(t *testing.T, s clienttest.Storage) { kill(t, classPath, program, s.Lasting(t)) })
+}
+
+func kill(t *testing.T, classPath, program string, storage clienttest.Storage) {
+	const total = 20_000
+	addr, kill := startGateway(t, program, storage, "127.0.0.1:0")
 	observer := clienttest.NewObserver(t, addr)
 	_, err := observer.Admin.CreateTopic(t.Context(), 3, 1, nil, "orders")
 	require.NoError(t, err)
@@ -51,7 +54,7 @@ func TestKill(t *testing.T) {
 		"--max-messages", "20000", "--throughput", "4000", "--command-config", config)
 	clienttest.Await(t, "a quarter of the records to be consumed", func() bool { return strings.Count(consumer.text(), `"record_data"`) > total/4 })
 	kill()
-	_, kill = startGateway(t, program, folder, addr)
+	_, kill = startGateway(t, program, storage, addr)
 	defer kill()
 
 	producer.wait()
@@ -78,8 +81,8 @@ func TestKill(t *testing.T) {
 }
 
 // startGateway starts the program and returns the address that it names when it is ready, and how to kill it.
-func startGateway(t *testing.T, program, folder, listen string) (addr string, kill func()) {
-	cmd := exec.CommandContext(t.Context(), program, "--listen", listen, "--storage.dir", folder, "--groups.initial_rebalance_delay", "0s")
+func startGateway(t *testing.T, program string, storage clienttest.Storage, listen string) (addr string, kill func()) {
+	cmd := exec.CommandContext(t.Context(), program, append(storage.Flags(), "--listen", listen, "--groups.initial_rebalance_delay", "0s")...)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

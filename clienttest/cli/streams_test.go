@@ -17,7 +17,10 @@ import (
 // its local files, so it must restore the counts from that topic.
 func TestStreams(t *testing.T) {
 	classPath := installJava(t, "kafka-streams", "pom-streams.xml", "WordCount.java")
-	addr := clienttest.Address(t)
+	clienttest.Each(t, func(t *testing.T, _ clienttest.Storage, addr string) { countWords(t, classPath, addr) })
+}
+
+func countWords(t *testing.T, classPath, addr string) {
 	observer := clienttest.NewObserver(t, addr)
 	in, out, application := clienttest.Unique(t, "in"), clienttest.Unique(t, "out"), clienttest.Unique(t, "app")
 	_, err := observer.Admin.CreateTopic(t.Context(), 2, 1, nil, in)

@@ -14,12 +14,12 @@ import (
 
 	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { iggytest.Main(m) }
 
 func TestConfluent(t *testing.T) {
 	clienttest.Run(t, clienttest.Traits{}, func(t *testing.T, addr string) clienttest.Client {

@@ -12,12 +12,12 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { iggytest.Main(m) }
 
 func TestFranz(t *testing.T) {
 	clienttest.Run(t, clienttest.Traits{}, func(t *testing.T, addr string) clienttest.Client {

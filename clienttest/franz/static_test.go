@@ -14,7 +14,10 @@ import (
 // TestStaticMembers restarts one of two static members (KIP-345). It gets its partitions back, the other one is
 // not disturbed, and no new generation begins.
 func TestStaticMembers(t *testing.T) {
-	addr := clienttest.Address(t)
+	clienttest.Each(t, func(t *testing.T, _ clienttest.Storage, addr string) { staticMembers(t, addr) })
+}
+
+func staticMembers(t *testing.T, addr string) {
 	observer := clienttest.NewObserver(t, addr)
 	topic, group := clienttest.Unique(t, "topic"), clienttest.Unique(t, "group")
 	_, err := observer.Admin.CreateTopic(t.Context(), 3, 1, nil, topic)

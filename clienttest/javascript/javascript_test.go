@@ -4,12 +4,11 @@ package javascript
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { iggytest.Main(m) }
 
 func TestKafkaJS(t *testing.T) {
 	clienttest.NeedCommand(t, "node", "npm")

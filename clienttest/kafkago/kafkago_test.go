@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
-	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { iggytest.Main(m) }
 
 func TestKafkaGo(t *testing.T) {
 	traits := clienttest.Traits{NotIdempotent: true, EmptyReadsNull: true}

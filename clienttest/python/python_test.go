@@ -5,12 +5,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { iggytest.Main(m) }
 
 func TestConfluent(t *testing.T) { run(t, "confluent.py", clienttest.Traits{}) }
 
