@@ -103,7 +103,8 @@ type Append struct {
 // Appended is the outcome of one Append.
 type Appended struct {
 	// Err: ErrUnknownTopic, ErrUnknownPartition, ErrOutOfOrderSequence,
-	// ErrInvalidProducerEpoch, ErrUnavailable, ErrOutcomeUnknown, ErrStorage.
+	// ErrInvalidProducerEpoch, ErrTooLarge, ErrUnavailable, ErrOutcomeUnknown,
+	// ErrStorage.
 	Err error
 	// BaseOffset is the offset of the batch's first record. For a batch that an
 	// idempotent producer sent again it is the offset it got the first time.

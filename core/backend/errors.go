@@ -18,6 +18,9 @@ var (
 	ErrOutOfOrderSequence = errors.New("out of order sequence number")
 	// ErrInvalidProducerEpoch: a batch of an epoch that a newer one replaced.
 	ErrInvalidProducerEpoch = errors.New("invalid producer epoch")
+	// ErrTooLarge: a record, or what a batch holds once it is decompressed, is more
+	// than the store takes.
+	ErrTooLarge = errors.New("too large")
 	// ErrUnavailable: the store cannot be reached; surely nothing was written.
 	ErrUnavailable = errors.New("backend unavailable")
 	// ErrOutcomeUnknown: the store went away in the middle; the data may or may

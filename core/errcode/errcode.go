@@ -47,6 +47,7 @@ var plain = []struct {
 	{backend.ErrOffsetOutOfRange, kerr.OffsetOutOfRange},
 	{backend.ErrOutOfOrderSequence, kerr.OutOfOrderSequenceNumber},
 	{backend.ErrInvalidProducerEpoch, kerr.InvalidProducerEpoch},
+	{backend.ErrTooLarge, kerr.MessageTooLarge},
 }
 
 func code(err error, unavailable, unknown, storage *kerr.Error) int16 {

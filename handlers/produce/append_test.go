@@ -23,7 +23,8 @@ import (
 
 func TestBackendErrors(t *testing.T) {
 	for err, code := range map[error]int16{
-		backend.ErrOutOfOrderSequence: 45, backend.ErrInvalidProducerEpoch: 47, backend.ErrUnavailable: 6,
+		backend.ErrOutOfOrderSequence: 45, backend.ErrInvalidProducerEpoch: 47, backend.ErrTooLarge: 10,
+		backend.ErrUnavailable:    6,
 		backend.ErrOutcomeUnknown: 7, context.DeadlineExceeded: 7, backend.ErrStorage: 56, errors.New("odd"): -1,
 	} {
 		f := store()

@@ -67,7 +67,7 @@ func (p *partition) append(b *record.Batch) (backend.Appended, *pendingSync) {
 		if err := p.loadProducers(); err != nil {
 			return refused(err), nil
 		}
-		offset, duplicate, err := p.producers.check(b, now, expiration)
+		offset, duplicate, err := p.producers.Check(b, now, expiration)
 		if err != nil {
 			return refused(err), nil
 		}
@@ -105,7 +105,7 @@ func (p *partition) append(b *record.Batch) (backend.Appended, *pendingSync) {
 	}
 	p.mu.Unlock()
 	if b.ProducerID >= 0 {
-		p.producers.add(b, now, expiration)
+		p.producers.Add(b, now, expiration)
 	}
 	s.keeper.note(p, size)
 	return out, p.needsSync(g)

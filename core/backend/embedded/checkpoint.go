@@ -116,22 +116,13 @@ func (p *partition) state(synced bool) partitionState {
 }
 
 // saveProducers adds what has changed; w is held.
-func (p *partition) saveProducers(b *pebble.Batch) (err error) {
-	ps := p.producers
-	if ps == nil {
+func (p *partition) saveProducers(b *pebble.Batch) error {
+	if p.producers == nil {
 		return nil
 	}
-	for _, id := range ps.forgotten {
-		err = errors.Join(err, b.Delete(numberKey(keyProducer, p.topic.id, p.index, id), nil))
-	}
-	for _, one := range ps.dirty {
-		one.dirty = false
-		if ps.byID[one.id] == one {
-			err = errors.Join(err, b.Set(numberKey(keyProducer, p.topic.id, p.index, one.id), one.encode(), nil))
-		}
-	}
-	ps.forgotten, ps.dirty = nil, nil
-	return err
+	return p.producers.save(b, func(id int64) []byte {
+		return numberKey(keyProducer, p.topic.id, p.index, id)
+	})
 }
 
 // syncTopicDir makes the names of a topic's files outlive a loss of power.

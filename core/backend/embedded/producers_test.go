@@ -16,58 +16,28 @@ func batchOf(id int64, sequence int32, offset int64) *record.Batch {
 	return &record.Batch{ProducerID: id, BaseSequence: sequence, LastOffsetDelta: 1, Count: 2, BaseOffset: offset}
 }
 
-// TestProducersAreBounded: a client that invents producer ids costs no more
-// than so much memory, and does not push out those that are at work.
-func TestProducersAreBounded(t *testing.T) {
+// The next checkpoint is told what has come and gone.
+func TestProducersToSave(t *testing.T) {
 	t.Parallel()
-	ps := &producers{byID: map[int64]*producer{}}
-	ps.add(batchOf(-5, 0, 0), 0, day) // idle ever since
-	for i := range int64(3 * producersMax) {
-		ps.add(batchOf(i, 0, 2*i+2), i, day)
-		ps.add(batchOf(1<<40, int32(2*i), 1<<40+2*i), i, day)
-		require.LessOrEqual(t, len(ps.byID), producersMax)
-	}
-	require.Contains(t, ps.byID, int64(1<<40))
-	require.Contains(t, ps.byID, int64(3*producersMax-1))
-	require.NotContains(t, ps.byID, int64(-5))
-	require.Contains(t, ps.forgotten, int64(-5), "and leaves the disk with the next checkpoint")
-}
-
-func TestProducersExpire(t *testing.T) {
-	t.Parallel()
-	ps := &producers{byID: map[int64]*producer{}}
-	ps.add(batchOf(1, 0, 0), 0, day)
-	ps.add(batchOf(2, 0, 2), day, day)
-	_, _, err := ps.check(batchOf(1, 9, 0), day, day)
-	require.ErrorIs(t, err, backend.ErrOutOfOrderSequence)
-	_, duplicate, err := ps.check(batchOf(1, 0, 0), day+1, day)
-	require.NoError(t, err, "an expired producer is unknown: any sequence goes")
-	require.False(t, duplicate)
-	ps.add(batchOf(1, 9, 4), day+1, day)
-	_, duplicate, err = ps.check(batchOf(1, 0, 0), day+1, day)
-	require.ErrorIs(t, err, backend.ErrOutOfOrderSequence, "and its window begins anew")
-	require.False(t, duplicate)
-	ps.expire(2*day+1, day)
-	require.NotContains(t, ps.byID, int64(2))
-	require.Contains(t, ps.byID, int64(1))
+	ps := newProducers()
+	ps.Add(batchOf(1, 0, 0), 0, day)
+	ps.Add(batchOf(2, 0, 2), day, day)
+	ps.Expire(day+1, day)
+	require.Equal(t, []int64{1}, ps.forgotten)
+	require.Contains(t, ps.dirty, int64(2))
 }
 
 func TestProducerValue(t *testing.T) {
 	t.Parallel()
-	ps := &producers{byID: map[int64]*producer{}}
+	ps := newProducers()
 	for i := range int32(7) {
-		ps.add(batchOf(3, 2*i, int64(100+i)), 42, day)
-		want := ps.byID[3]
-		got, err := decodeProducer(3, want.encode())
+		ps.Add(batchOf(3, 2*i, int64(100+i)), 42, day)
+		want := ps.Get(3)
+		got, err := decodeProducer(3, encodeProducer(want))
 		require.NoError(t, err)
-		got.dirty = want.dirty
-		got.window = want.window
 		require.Equal(t, want, got)
-		again, err := decodeProducer(3, want.encode())
-		require.NoError(t, err)
-		require.Equal(t, want.window[:want.count], again.window[:again.count])
 	}
-	good := ps.byID[3].encode()
+	good := encodeProducer(ps.Get(3))
 	for _, bad := range [][]byte{nil, good[:len(good)-1], append(good[:11:11], 0), good[:11], append([]byte{9}, good[1:]...)} {
 		_, err := decodeProducer(3, bad)
 		require.ErrorIs(t, err, errValue)

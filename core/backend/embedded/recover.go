@@ -68,7 +68,7 @@ func (r *recovery) run() error {
 		}
 		r.state = &partitionState{start: r.files[0], next: r.files[0], active: -1}
 		r.read, r.fresh = true, true
-		p.producers = &producers{byID: map[int64]*producer{}}
+		p.producers = newProducers()
 	}
 	st := r.state
 	p.next, p.durable = st.next, st.durable
@@ -201,7 +201,7 @@ func (r *recovery) finish() error {
 	if err := p.loadProducers(); err != nil {
 		return err
 	}
-	p.producers.cut(p.next)
+	p.producers.Cut(p.next)
 	// Entries behind what was known good may be of records that got lost.
 	b := p.store.meta.db.NewBatch()
 	from := r.state.next

@@ -38,8 +38,8 @@ func (p *partition) retain(cfg topicconfig.Config, now int64) error {
 	defer p.store.saving.Unlock()
 	p.w.Lock()
 	defer p.w.Unlock()
-	if p.producers != nil && len(p.producers.byID) > 0 {
-		p.producers.expire(now, p.store.opts.ProducerExpiration.Milliseconds())
+	if p.producers != nil && p.producers.Len() > 0 {
+		p.producers.Expire(now, p.store.opts.ProducerExpiration.Milliseconds())
 		if len(p.producers.forgotten) > 0 {
 			p.store.keeper.note(p, 0)
 		}

@@ -65,7 +65,7 @@ func (r *recovery) add(g *segment, b *record.Batch) {
 		r.p.fault = err
 		return
 	}
-	r.p.producers.add(b, r.store.ms(), r.store.opts.ProducerExpiration.Milliseconds())
+	r.p.producers.Add(b, r.store.ms(), r.store.opts.ProducerExpiration.Milliseconds())
 }
 
 // cut ends a segment before bytes that are no records. They stay in the file:
