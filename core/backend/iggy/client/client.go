@@ -64,6 +64,17 @@ type Topics interface {
 	DeleteTopic(ctx context.Context, t Topic) error
 }
 
+// Peers is the part of a Client that knows who is connected to the server. The
+// journal tells by it whether the gateway that owned it is still there.
+type Peers interface {
+	// Locals returns the addresses of our ends of the connections that are
+	// logged in now, as host:port. It asks nobody.
+	Locals() []string
+	// Clients returns the addresses of all clients that the server lists, of
+	// ours too. Errors as Poll; code 41 when the user may not ask.
+	Clients(ctx context.Context) ([]string, error)
+}
+
 // TopicSettings is what a topic is made with.
 type TopicSettings struct {
 	Partitions uint32
