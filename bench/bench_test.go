@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestMeasurements(t *testing.T) {
 	o := options{
 		rounds: 1, bytes: 256 << 10, rate: 200, duration: 100 * time.Millisecond, requests: 50,
-		groups: 20, idle: 20, members: []int{3}, sizes: []int{100, 64 << 10}, partition: 2,
+		groups: 20, idle: 20, members: []int{3}, sizes: []int{100, 64 << 10}, partition: 2, acks: []string{"0", "1", "all"}, batch: 1 << 20,
 	}
 	want := map[string][]string{
 		"throughput": {"produce 100 B acks=0", "consume 100 B acks=all", "produce 64 KiB acks=1"},
@@ -32,8 +32,8 @@ func TestMeasurements(t *testing.T) {
 		"idle":       {"each idle connection"},
 	}
 	for _, m := range measurements() {
-		if m.name == "startup" {
-			continue // starts a program of its own; see TestStartup
+		if m.name == "startup" || m.name == "native" {
+			continue // need a program of their own; see TestStartup and TestIggy
 		}
 		t.Run(m.name, func(t *testing.T) {
 			target := &target{name: "A", addr: gatewaytest.Start(t)}
@@ -69,7 +69,8 @@ func TestCompare(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	for _, args := range [][]string{{}, {"a", "b", "c"}, {"-only", "nonsense", "a"}, {"-no-such-flag"}} {
+	for _, args := range [][]string{{}, {"a", "b", "c"}, {"-only", "nonsense", "a"}, {"-no-such-flag"}, {"iggy://"},
+		{"iggy://127.0.0.1:1"}, {"-only", "roundtrip", "iggy://127.0.0.1:1"}, {"-only", "native", "127.0.0.1:1"}, {"-sizes", "0", "a"}} {
 		require.Errorf(t, run(t.Context(), args), "%v", args)
 	}
 	require.ErrorContains(t, run(t.Context(), []string{"-only", "startup", "127.0.0.1:1"}), "-start-a")

@@ -2,6 +2,7 @@
 //
 //	go run ./bench 127.0.0.1:9092
 //	go run ./bench -rounds 5 127.0.0.1:9092 127.0.0.1:19092
+//	go run ./bench -only throughput -acks all 127.0.0.1:9092 iggy://iggy:iggy@127.0.0.1:8090
 //
 // With two addresses every measurement alternates between them, round by round,
 // and the table shows the medians and the median of the ratios A/B taken round
@@ -21,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -46,12 +48,17 @@ type options struct {
 	members   []int
 	sizes     []int
 	partition int
+	acks      []string
+	batch     int    // bytes
+	native    string // the Iggy server behind the gateway
+	stream    string // and the stream of its topics
 }
 
 func defaults() options {
 	return options{
 		rounds: 1, bytes: 256 << 20, rate: 2000, duration: 5 * time.Second, requests: 20_000,
 		groups: 10_000, idle: 10_000, members: []int{10, 100, 1000}, sizes: []int{100, 1 << 10, 64 << 10}, partition: 3,
+		acks: []string{"0", "1", "all"}, batch: 1_000_012, stream: "kafka",
 	}
 }
 
@@ -62,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Fprintf(flags.Output(), "usage: bench [flags] ADDRESS [ADDRESS]\n\nmeasurements: %s\n\n", strings.Join(names(), " "))
 		flags.PrintDefaults()
 	}
-	only := flags.String("only", "", "comma-separated measurements; all but startup when empty")
+	only := flags.String("only", "", "comma-separated measurements; all but native and startup when empty")
 	jsonFile := flags.String("json", "", "also write the figures to this file")
 	startA := flags.String("start-a", "", "command that starts server A, for the measurement startup")
 	startB := flags.String("start-b", "", "command that starts server B")
@@ -74,6 +81,11 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.groups, "groups", o.groups, "groups of the groups measurement")
 	flags.IntVar(&o.idle, "idle", o.idle, "connections of the idle measurement")
 	flags.IntVar(&o.partition, "partitions", o.partition, "partitions of the throughput topics")
+	acks := flags.String("acks", strings.Join(o.acks, ","), "comma-separated acks of the throughput measurement")
+	flags.Func("sizes", "comma-separated bytes of a record of the throughput measurement (default 100,1024,65536)", o.setSizes)
+	flags.IntVar(&o.batch, "batch", o.batch, "bytes of records in a batch, and in a request of the Iggy SDK, of the throughput measurement")
+	flags.StringVar(&o.native, "native", "", "iggy://user:password@host:port behind the gateway, for the measurement native")
+	flags.StringVar(&o.stream, "stream", o.stream, "the Iggy stream that the gateway keeps its topics in")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp): // the usage has been written
 		return nil
@@ -84,14 +96,21 @@ func run(ctx context.Context, args []string) error {
 		flags.Usage()
 		return fmt.Errorf("one or two addresses, not %d", n)
 	}
+	o.acks = strings.Split(*acks, ",")
 	chosen, err := choose(*only)
 	if err != nil {
 		return err
 	}
 	targets := make([]*target, flags.NArg())
 	for i, addr := range flags.Args() {
-		targets[i] = &target{name: string(rune('A' + i)), addr: addr, start: []string{*startA, *startB}[i]}
+		if targets[i], err = newTarget(string(rune('A'+i)), addr, []string{*startA, *startB}[i]); err != nil {
+			return err
+		}
+		if targets[i].iggy != nil && *only != "throughput" {
+			return errors.New("an Iggy server takes part in -only throughput alone")
+		}
 	}
+	quietSDK()
 
 	rep := newReport(targets, o.rounds)
 	for _, m := range chosen {
@@ -116,6 +135,19 @@ func run(ctx context.Context, args []string) error {
 	return os.WriteFile(*jsonFile, append(out, '\n'), 0o644)
 }
 
+// setSizes reads the flag of that name.
+func (o *options) setSizes(text string) error {
+	o.sizes = nil
+	for _, word := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q is not a number of bytes", word)
+		}
+		o.sizes = append(o.sizes, n)
+	}
+	return nil
+}
+
 // measurement is one thing that bench can measure.
 type measurement struct {
 	name string
@@ -130,6 +162,7 @@ func measurements() []measurement {
 		{"groups", manyGroups},
 		{"rebalance", rebalance},
 		{"idle", idleConnections},
+		{"native", native},
 		{"startup", startup},
 	}
 }
@@ -145,7 +178,7 @@ func names() []string {
 func choose(only string) ([]measurement, error) {
 	all := measurements()
 	if only == "" {
-		return all[:len(all)-1], nil // startup needs a command
+		return all[:len(all)-2], nil // these two need to be told of more
 	}
 	var out []measurement
 	for _, want := range strings.Split(only, ",") {

@@ -17,14 +17,19 @@ import (
 type target struct {
 	name  string // "A" or "B"
 	addr  string
-	start string // command that starts it, for the measurement startup
-	pid   int    // 0 when its process is not found on this machine
+	start string      // command that starts it, for the measurement startup
+	pid   int         // 0 when its process is not found on this machine
+	iggy  *iggyServer // set when it is an Iggy server, under its own SDK
 }
 
 // find looks for the process that listens on the target's port, by Linux'
 // /proc. Elsewhere pid stays 0 and nothing about the process is measured.
 func (t *target) find() {
-	_, port, err := net.SplitHostPort(t.addr)
+	addr := t.addr
+	if t.iggy != nil {
+		addr = t.iggy.addr
+	}
+	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return
 	}
@@ -100,6 +105,17 @@ func (t *target) resident() int64 {
 		}
 	}
 	return 0
+}
+
+// newTarget reads an address: host:port of a Kafka server, or iggy://….
+func newTarget(name, addr, start string) (*target, error) {
+	t := &target{name: name, addr: addr, start: start}
+	if !isIggy(addr) {
+		return t, nil
+	}
+	var err error
+	t.iggy, err = parseIggy(addr)
+	return t, err
 }
 
 // dial opens a raw connection: what a client library would add to a round trip

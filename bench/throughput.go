@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +16,24 @@ import (
 // maxRecords bounds a throughput measurement of small records.
 const maxRecords = 1_000_000
 
-// throughput writes and then reads a topic for each record size and acks.
+// throughput writes and then reads a topic for each record size and acks. An
+// Iggy server always acknowledges, so that is acks=all alone.
 func throughput(ctx context.Context, t *target, o options, put sink) error {
 	acks := []struct {
 		name string
 		acks kgo.Acks
 	}{{"0", kgo.NoAck()}, {"1", kgo.LeaderAck()}, {"all", kgo.AllISRAcks()}}
 	for _, size := range o.sizes {
+		if t.iggy != nil {
+			if err := t.iggy.throughput(ctx, t, o, size, put); err != nil {
+				return fmt.Errorf("%s: %w", bytesText(size), err)
+			}
+			continue
+		}
 		for _, a := range acks {
+			if !slices.Contains(o.acks, a.name) {
+				continue
+			}
 			label := fmt.Sprintf("%s acks=%s", bytesText(size), a.name)
 			if err := throughputOf(ctx, t, o, size, a.acks, label, put); err != nil {
 				return fmt.Errorf("%s: %w", label, err)
@@ -45,7 +56,7 @@ func throughputOf(ctx context.Context, t *target, o options, size int, acks kgo.
 	// The records are written when they have arrived, which with acks=0 is
 	// later than when they have left.
 	arrived := func() error { return awaitRecords(ctx, t, topic, n) }
-	if err := write(ctx, t, topic, acks, size, n, arrived); err != nil {
+	if err := write(ctx, t, topic, acks, size, n, o.batch, arrived); err != nil {
 		return err
 	}
 	put("produce "+label, "MB/s", mb/time.Since(begin).Seconds())
@@ -68,11 +79,11 @@ func putCPU(t *target, before time.Duration, mb float64, label string, put sink)
 
 // write produces n records of the given size, uncompressed. The connection is
 // kept until arrived returns: a server may drop what it has not read yet.
-func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int, n int64, arrived func() error) error {
+func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int, n int64, batch int, arrived func() error) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.DefaultProduceTopic(topic),
 		kgo.RequiredAcks(acks), kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(5),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(5*time.Millisecond),
-		kgo.MaxBufferedRecords(100_000), kgo.MaxBufferedBytes(64<<20), kgo.RecordPartitioner(kgo.StickyPartitioner()))
+		kgo.MaxBufferedRecords(100_000), kgo.ProducerBatchMaxBytes(int32(batch)), kgo.MaxBufferedBytes(64<<20), kgo.RecordPartitioner(kgo.StickyPartitioner()))
 	if err != nil {
 		return err
 	}
