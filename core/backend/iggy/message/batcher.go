@@ -1,6 +1,12 @@
 package message
 
-import "github.com/iggykafka/gateway/core/record"
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/iggykafka/gateway/core/record"
+)
 
 // DefaultBatchBytes is about the size of the batches that a Batcher makes.
 const DefaultBatchBytes = 1 << 20
@@ -21,6 +27,9 @@ type Batcher struct {
 	// Unreadable, when it is set, is told of each message that is left out
 	// because it cannot be read; the error is an ErrUnreadable.
 	Unreadable func(offset int64, err error)
+
+	decoder decoder
+	builder record.Builder
 }
 
 // Want is what a Batcher is asked for.
@@ -55,11 +64,164 @@ type Batched struct {
 // as after compaction. Without any readable message there is no batch; see
 // AppendGap.
 func (b *Batcher) Append(dst []byte, messages []Message, w Want) ([]byte, Batched) {
-	return dst, Batched{Next: w.From}
+	a := appending{Batcher: b, want: w, out: dst, start: len(dst), done: Batched{Next: w.From}}
+	if b.Codec == record.None {
+		a.out = slices.Grow(dst, estimate(messages, w))
+	}
+	for i := range messages {
+		if !a.message(&messages[i]) {
+			break
+		}
+		a.done.Messages++
+	}
+	a.finish()
+	a.done.Bytes = len(a.out) - a.start
+	return a.out, a.done
 }
 
-// AppendGap appends a batch without a record for consumers that covers the
-// offsets from first to last. Consumers pass over it, as over the end of a
-// transaction, which it looks like; without it they would wait for ever in front
-// of unreadable offsets at the end of a log.
-func AppendGap(dst []byte, first, last int64) []byte { return dst }
+// appending is one Append at work.
+type appending struct {
+	*Batcher
+	want  Want
+	out   []byte // dst with the batches that are finished
+	start int    // where they begin
+	done  Batched
+
+	open     bool  // a batch is being built, behind out
+	base     int64 // its base offset
+	baseTime int64
+}
+
+// recordFrame is about what a record takes in a batch beside its fields.
+const recordFrame = 16
+
+// estimate returns about how long the batches will be, from above where the
+// messages have no more headers than usual.
+func estimate(messages []Message, w Want) int {
+	n := record.HeaderSize
+	for i := range messages {
+		n += len(messages[i].Payload) + len(messages[i].UserHeaders) + recordFrame
+		if n >= w.MaxBytes && (i > 0 || !w.AtLeastOne) {
+			return max(w.MaxBytes, 0)
+		}
+	}
+	return n
+}
+
+// message uses a message up; false says that there is no room for it.
+func (a *appending) message(m *Message) bool {
+	offset := int64(m.Header.Offset)
+	if offset < a.done.Next {
+		return true // below From
+	}
+	r, err := a.decoder.decode(m)
+	if err == nil && Size(m) > largestBatch {
+		err = fmt.Errorf("%w: %d bytes", ErrUnreadable, Size(m))
+	}
+	if err != nil {
+		if a.Unreadable != nil {
+			a.Unreadable(offset, err)
+		}
+		a.done.Next = offset + 1
+		return true
+	}
+	timestamp := a.decoder.time(m, a.LogAppendTime)
+	if !a.add(&r, offset, timestamp) {
+		return false
+	}
+	a.done.Records++
+	a.done.Next = offset + 1
+	return true
+}
+
+// add adds a record to the batch that is open, or to a new one.
+func (a *appending) add(r *record.Record, offset, timestamp int64) bool {
+	if a.open {
+		if a.extend(r, offset, timestamp) {
+			return true
+		}
+		a.finish()
+	}
+	base := a.done.Next
+	if offset-base > math.MaxInt32 {
+		base = offset
+	}
+	r.OffsetDelta, r.TimestampDelta = int32(offset-base), 0
+	first := a.done.Records == 0 && a.want.AtLeastOne
+	if need := record.HeaderSize + record.RecordSize(r); !first && (need > a.room() || a.crumbs()) {
+		return false
+	}
+	a.builder.Begin(a.out, record.Start{
+		BaseOffset: base, BaseTimestamp: timestamp, Codec: a.Codec, LogAppendTime: a.LogAppendTime,
+	})
+	a.builder.Add(r)
+	a.open, a.base, a.baseTime = true, base, timestamp
+	return true
+}
+
+// extend adds a record to the batch that is open, when it belongs there and fits.
+func (a *appending) extend(r *record.Record, offset, timestamp int64) bool {
+	if offset-a.base > math.MaxInt32 || a.LogAppendTime && timestamp != a.baseTime {
+		return false
+	}
+	r.OffsetDelta, r.TimestampDelta = int32(offset-a.base), timestamp-a.baseTime
+	if size := a.builder.Size() + record.RecordSize(r); size > a.batchBytes() || size > a.room() {
+		return false
+	}
+	a.builder.Add(r)
+	return true
+}
+
+// finish ends the batch that is open. It covers what has been passed over behind
+// its last record.
+func (a *appending) finish() {
+	if a.open {
+		a.out = a.builder.Finish(int32(min(a.done.Next-1-a.base, math.MaxInt32)))
+		a.open = false
+	}
+}
+
+// room returns how much may be appended to the batches that are finished.
+func (a *appending) room() int { return a.want.MaxBytes - (len(a.out) - a.start) }
+
+// crumbs reports whether compression has left so little room that another batch
+// is not worth its making.
+func (a *appending) crumbs() bool {
+	return a.Codec != record.None && a.done.Records > 0 && a.room() < min(a.batchBytes(), a.want.MaxBytes)/8
+}
+
+func (b *Batcher) batchBytes() int {
+	if b.BatchBytes <= 0 {
+		return DefaultBatchBytes
+	}
+	return min(b.BatchBytes, largestBatch)
+}
+
+// largestBatch, in bytes, is far above what a server stores in a message and below
+// what the length of a batch can say.
+const largestBatch = 1 << 30
+
+// AppendGap appends batches without a record for consumers that cover the
+// offsets from first to last: one, unless there are more than 2^31 of them.
+// Consumers pass over it, as over the end of a transaction, which it looks like;
+// without it they would wait for ever in front of unreadable offsets at the end
+// of a log.
+func AppendGap(dst []byte, first, last int64) []byte {
+	var b record.Builder
+	for first <= last {
+		end := min(last, first+math.MaxInt32)
+		delta := int32(end - first)
+		b.Begin(dst, record.Start{BaseOffset: first, BaseTimestamp: -1, Control: true})
+		b.Add(&record.Record{OffsetDelta: delta, Key: []byte(commitKey), Value: []byte(commitValue)})
+		dst = b.Finish(delta)
+		first = end + 1
+	}
+	return dst
+}
+
+// The marker of a commit (KIP-98): two int16, version 0 and type 1; and version 0
+// and the epoch of a coordinator, int32.
+const (
+	commitKey   = "\x00\x00\x00\x01"
+	commitValue = "\x00\x00\x00\x00\x00\x00"
+)
