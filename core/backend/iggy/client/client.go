@@ -23,7 +23,11 @@ type Topic struct{ Stream, Name string }
 type Polled struct {
 	// Current is the offset of the partition's last message; 0 also when it
 	// never had one.
-	Current  uint64
+	Current uint64
+	// Count is how many messages the reply holds. The SDK leaves out the last one
+	// when its payload is empty, as a native client may write it: then it is
+	// len(Messages)+1.
+	Count    uint32
 	Messages []iggcon.IggyMessage
 }
 
@@ -31,14 +35,18 @@ type Polled struct {
 type Data interface {
 	// Send appends the messages to a partition, all or none, in one request.
 	//
-	// backend.ErrUnavailable: nothing was sent. *Lost, which is a
-	// backend.ErrOutcomeUnknown: the connection ended before the reply. An
-	// ierror.IggyError: the server refused (Code). ctx bounds the wait for a
-	// connection alone: once the request is on its way it is the
-	// request timeout that bounds it.
+	// backend.ErrUnavailable: surely nothing was, or will be, written. *Lost,
+	// which is a backend.ErrOutcomeUnknown: the connection ended before the reply,
+	// or the server answered with an error of its disk or its insides (then Code
+	// has it). An ierror.IggyError otherwise: the server refused (Code). ctx
+	// bounds the wait for a connection alone: once the request is on its way it
+	// is the request timeout that bounds it. The messages must not be changed
+	// meanwhile.
 	Send(ctx context.Context, t Topic, partition uint32, messages []iggcon.IggyMessage) error
 	// Poll reads at most count messages. Errors as Send; a lost reply gives
-	// backend.ErrUnavailable, as nothing can have changed.
+	// backend.ErrUnavailable, as nothing can have changed. Of these, a reply above
+	// Config.MaxReplyBytes is ErrReplyTooLarge, too, and one that cannot be read
+	// ErrBadReply.
 	Poll(ctx context.Context, t Topic, partition uint32, from iggcon.PollingStrategy, count uint32) (Polled, error)
 	// Settle returns when the server has certainly finished with the request
 	// that was lost, whatever became of it: only then is the tail of the log the
@@ -88,10 +96,12 @@ type TopicSettings struct {
 // been executed, may be executed yet, or never will be. Settle waits for the end
 // of that. It is a backend.ErrOutcomeUnknown.
 type Lost struct {
-	// local is the address of our end of the connection, by which the server
-	// lists it among its clients for as long as it works on what came from it.
-	local string
-	cause error
+	// connection is the address by which the server lists the connection among
+	// its clients, for as long as it works on what came from it.
+	connection string
+	// silent: it ended because no reply came in time.
+	silent bool
+	cause  error
 }
 
 func (l *Lost) Error() string { return fmt.Sprintf("%v: %v", backend.ErrOutcomeUnknown, l.cause) }

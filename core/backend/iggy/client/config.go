@@ -1,6 +1,11 @@
 package client
 
-import "time"
+import (
+	"errors"
+	"math"
+	"net"
+	"time"
+)
 
 // Config says how to reach an Iggy server: the part of the section "iggy" that
 // is about connections.
@@ -70,3 +75,39 @@ func DefaultConfig() Config {
 		MaxReplyBytes: 128 << 20,
 	}
 }
+
+// leastReply is the smallest bound on a reply: a message of the largest size that
+// Iggy stores, with its headers.
+const leastReply = 65 << 20
+
+// Validate reports all faults, each with the key's full name.
+func (c Config) Validate() error {
+	var faults []error
+	demand := func(ok bool, fault string) {
+		if !ok {
+			faults = append(faults, errors.New(fault))
+		}
+	}
+	if host, port, err := net.SplitHostPort(c.Address); err != nil || host == "" || port == "" {
+		demand(false, "iggy.address: must be host:port")
+	}
+	if c.Token == "" {
+		demand(c.Username != "" && len(c.Username) <= maxName, "iggy.username: must have 1 to 255 bytes")
+		demand(c.Password != "" && len(c.Password) <= maxName, "iggy.password: must have 1 to 255 bytes")
+	}
+	demand(len(c.Token) <= maxName, "iggy.token: must have at most 255 bytes")
+	demand(c.Connections.Send >= 1, "iggy.connections.send: must be at least 1")
+	demand(c.Connections.Poll >= 1, "iggy.connections.poll: must be at least 1")
+	demand(c.Connections.Admin >= 1, "iggy.connections.admin: must be at least 1")
+	demand(c.RequestTimeout > 0, "iggy.request_timeout: must be above 0")
+	demand(c.ConnectTimeout > 0, "iggy.connect_timeout: must be above 0")
+	demand(c.MaxBackoff > 0, "iggy.max_backoff: must be above 0")
+	demand(c.MaxReplyBytes >= leastReply && c.MaxReplyBytes <= math.MaxUint32,
+		"iggy.max_reply_bytes: must be between 65MiB and 4GiB")
+	demand(c.TLS.Enabled || c.TLS.CAFile == "", "iggy.tls.ca_file: is of no use unless iggy.tls.enabled is true")
+	demand(c.TLS.Enabled || c.TLS.ServerName == "", "iggy.tls.server_name: is of no use unless iggy.tls.enabled is true")
+	return errors.Join(faults...)
+}
+
+// maxName is what the protocol's length of a name holds.
+const maxName = 255

@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+)
+
+const (
+	// closeGrace is how long Close lets requests in flight end.
+	closeGrace = time.Second
+	// closeLimit bounds Close after that.
+	closeLimit = time.Second
+)
+
+// Options are what a client needs besides its configuration. The zero value is
+// good.
+type Options struct {
+	// Log gets one line whenever the server comes or goes; nil drops them.
+	Log *zap.Logger
+	// Metrics has the client's counters registered; nil counts for nobody.
+	Metrics prometheus.Registerer
+}
+
+// Client is a pool of connections to one Iggy server. Its methods are safe for
+// concurrent use, and bounded in time also while the server is silent.
+type Client struct {
+	cfg     Config
+	tls     *tls.Config
+	log     *zap.Logger
+	metrics *metrics
+
+	send, poll, admin *lane
+	// opening holds the place of the connection that is being made.
+	opening chan struct{}
+	fatal   chan error
+
+	// lastHeard is when the last reply came, in ns since the epoch.
+	lastHeard  atomic.Int64
+	suspect    atomic.Bool
+	generation atomic.Uint64
+	// unlisted: the server does not let this user list its clients; said once.
+	unlisted sync.Once
+
+	mu      sync.Mutex
+	relays  map[*relay]struct{}   // all that are not closed
+	live    map[*session]struct{} // those that are logged in
+	up      bool
+	changed chan struct{}
+	wasUp   bool   // it has been up before
+	ending  bool   // Close was called
+	waiting bool   // the line about a server that is not there yet has been logged
+	refusal string // the last refusal that was logged
+
+	cancel context.CancelFunc
+	owners sync.WaitGroup
+	closed sync.Once
+}
+
+var (
+	_ Data   = (*Client)(nil)
+	_ Topics = (*Client)(nil)
+	_ Peers  = (*Client)(nil)
+)
+
+// New makes a client; Start connects it. It reads the file of certificates.
+func New(cfg Config, opts Options) (*Client, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	secure, err := cfg.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{
+		cfg: cfg, tls: secure, log: opts.Log, opening: make(chan struct{}, 1), fatal: make(chan error, 1),
+		relays: map[*relay]struct{}{}, live: map[*session]struct{}{}, changed: make(chan struct{}), cancel: func() {},
+	}
+	if c.log == nil {
+		c.log = zap.NewNop()
+	}
+	c.send = newLane(c, "send", cfg.Connections.Send, false)
+	c.poll = newLane(c, "poll", cfg.Connections.Poll, true)
+	c.admin = newLane(c, "admin", cfg.Connections.Admin, true)
+	if c.metrics, err = newMetrics(opts.Metrics, c); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Client) lanes() []*lane { return []*lane{c.admin, c.send, c.poll} }
+
+// Start connects, and returns when there is a connection for every kind of
+// request. While nobody listens it waits, until ctx ends. A server that refuses
+// the login, or whose certificate is not accepted, ends it at once with an error
+// that names the key of the configuration. After that the client reconnects by
+// itself until Close. After an error it is closed.
+func (c *Client) Start(ctx context.Context) error {
+	owned, cancel := context.WithCancel(context.Background())
+	c.cancel = cancel
+	// The first of each kind first.
+	for i := range max(len(c.send.conns), len(c.poll.conns), len(c.admin.conns)) {
+		for _, l := range c.lanes() {
+			if i < len(l.conns) {
+				c.owners.Go(func() { l.conns[i].own(owned) })
+			}
+		}
+	}
+	if err := c.awaitUp(ctx); err != nil {
+		c.Close()
+		return err
+	}
+	c.log.Info("connected to the Iggy server", zap.String("address", c.cfg.Address))
+	return nil
+}
+
+func (c *Client) awaitUp(ctx context.Context) error {
+	for {
+		changed := c.Changed()
+		if c.Up() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case err := <-c.fatal:
+			return err
+		case <-ctx.Done():
+			return fmt.Errorf("iggy.address: no connection to the Iggy server at %s: %w", c.cfg.Address, ctx.Err())
+		}
+	}
+}
+
+// Close ends the client: requests in flight get a second, then their connections
+// are closed. It returns within two seconds whatever the server does.
+func (c *Client) Close() {
+	c.closed.Do(func() {
+		c.cancel()
+		c.mu.Lock()
+		c.ending = true
+		c.refresh(nil)
+		c.mu.Unlock()
+		ended := make(chan struct{})
+		go func() {
+			c.owners.Wait()
+			close(ended)
+		}()
+		if !within(ended, closeGrace) {
+			c.Kill()
+			if !within(ended, closeLimit) {
+				c.log.Error("connections to the Iggy server have not ended")
+			}
+		}
+		c.metrics.unregister()
+	})
+}
+
+func within(ended <-chan struct{}, limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-ended:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// Kill closes all connections at once, as a cut cable does; the client makes new
+// ones.
+func (c *Client) Kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.relays {
+		r.end(errors.New("killed"))
+	}
+}
+
+func (c *Client) track(r *relay) {
+	c.mu.Lock()
+	c.relays[r] = struct{}{}
+	c.mu.Unlock()
+}
+
+func (c *Client) untrack(r *relay) {
+	c.mu.Lock()
+	delete(c.relays, r)
+	c.mu.Unlock()
+}

@@ -1,0 +1,260 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// relayBuffer is what each direction of a relay reads at once. A frame that fits
+// takes one read and one write.
+const relayBuffer = 32 << 10
+
+// ErrReplyTooLarge: a reply of the server is longer than Config.MaxReplyBytes;
+// ask for less. It is also a backend.ErrUnavailable.
+var ErrReplyTooLarge = errors.New("reply of the Iggy server is larger than iggy.max_reply_bytes")
+
+var (
+	errServerClosed = errors.New("the Iggy server closed the connection")
+	errUnasked      = errors.New("the Iggy server sent a reply that nobody asked for")
+	errServerTLS    = errors.New("the Iggy server speaks TLS")
+	errSDKClosed    = errors.New("the connection was given up")
+)
+
+// relay stands between the SDK and the server: the SDK dials it instead of the
+// server, so that the sockets are the gateway's own. One request is in flight at
+// a time.
+type relay struct {
+	// server is how to talk to the server: raw itself, or TLS over it.
+	server, raw net.Conn
+	sdk         net.Conn
+	maxReply    int64
+	// heard is called for every reply.
+	heard func()
+
+	// left says that bytes of the request in flight may have left for the
+	// server. After done it is final.
+	left atomic.Bool
+	// inFlight says that a reply is due.
+	inFlight atomic.Bool
+	// capture, when set, gets the next reply in the SDK's place.
+	capture atomic.Pointer[chan captured]
+
+	once  sync.Once
+	cause error         // why it ended; valid after dead
+	dead  chan struct{} // closed by end
+	done  chan struct{} // closed when both directions have ended
+}
+
+// captured is a reply that did not go to the SDK.
+type captured struct {
+	status uint32
+	body   []byte
+}
+
+// newRelay starts both directions.
+func newRelay(server, raw, sdk net.Conn, maxReply int64, heard func()) *relay {
+	r := &relay{server: server, raw: raw, sdk: sdk, maxReply: maxReply, heard: heard,
+		dead: make(chan struct{}), done: make(chan struct{})}
+	var both sync.WaitGroup
+	both.Go(func() { r.end(r.requests()) })
+	both.Go(func() { r.end(r.replies()) })
+	go func() {
+		both.Wait()
+		close(r.done)
+	}()
+	return r
+}
+
+// end closes both sockets, which ends whatever waits for them. It never blocks:
+// the TLS layer, which says goodbye, is passed by.
+func (r *relay) end(cause error) {
+	r.once.Do(func() {
+		r.cause = cause
+		close(r.dead)
+		_ = r.raw.Close()
+		_ = r.sdk.Close()
+	})
+}
+
+// ended returns why the relay has ended, or nil while it has not.
+func (r *relay) ended() error {
+	select {
+	case <-r.dead:
+		return r.cause
+	default:
+		return nil
+	}
+}
+
+// begin is called before a request is given to the SDK.
+func (r *relay) begin() { r.left.Store(false) }
+
+// requests copies what the SDK sends.
+func (r *relay) requests() error {
+	buf := make([]byte, relayBuffer)
+	for {
+		n, err := io.ReadAtLeast(r.sdk, buf, headerBytes)
+		if err != nil {
+			return errSDKClosed
+		}
+		size, code := requestHeader(buf)
+		rest := size - int64(n)
+		switch {
+		case size < headerBytes || rest < 0:
+			return fmt.Errorf("the SDK sent a request of %d bytes in %d", size, n)
+		case code == codeClusterMetadata:
+			err = r.refuseCluster(rest)
+		default:
+			err = r.forward(buf, n, rest)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (r *relay) forward(buf []byte, n int, rest int64) error {
+	r.inFlight.Store(true)
+	r.left.Store(true)
+	if err := copyFrame(r.server, r.sdk, buf, n, rest); err != nil {
+		return fmt.Errorf("to the Iggy server: %w", err)
+	}
+	return nil
+}
+
+// refuseCluster answers like a server without clustering, so that the SDK stays
+// with the relay instead of dialling the leader of a cluster by itself.
+func (r *relay) refuseCluster(rest int64) error {
+	if _, err := io.CopyN(io.Discard, r.sdk, rest); err != nil {
+		return errSDKClosed
+	}
+	var reply [headerBytes]byte
+	putHeader(reply[:], featureUnavailable, 0)
+	_, err := r.sdk.Write(reply[:])
+	return err
+}
+
+// replies copies what the server sends.
+func (r *relay) replies() error {
+	buf := make([]byte, relayBuffer)
+	for {
+		n, err := io.ReadAtLeast(r.server, buf, headerBytes)
+		if n == 0 && errors.Is(err, io.EOF) {
+			return errServerClosed
+		}
+		if err != nil {
+			return fmt.Errorf("from the Iggy server: %w", err)
+		}
+		if err := r.reply(buf, n); err != nil {
+			return err
+		}
+	}
+}
+
+// reply passes one reply on, of which n bytes are in buf.
+func (r *relay) reply(buf []byte, n int) error {
+	if isAlert(buf) {
+		return errServerTLS
+	}
+	if !r.inFlight.Load() {
+		return errUnasked
+	}
+	status, size := replyHeader(buf)
+	if size > r.maxReply {
+		return fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, size)
+	}
+	rest := headerBytes + size - int64(n)
+	if rest < 0 {
+		return errUnasked
+	}
+	r.heard()
+	// The SDK may send the next request as soon as it has the last byte.
+	r.inFlight.Store(false)
+	if to := r.capture.Swap(nil); to != nil {
+		return r.deliver(*to, status, buf[headerBytes:n], rest)
+	}
+	if status != 0 || size == 1 {
+		return r.withoutBody(buf, rest)
+	}
+	if err := copyFrame(r.sdk, r.server, buf, n, rest); err != nil {
+		return fmt.Errorf("from the Iggy server: %w", err)
+	}
+	return nil
+}
+
+// withoutBody passes on the header alone: the SDK does not read the body of an
+// error, nor a body of one byte, and would take it for the next reply.
+func (r *relay) withoutBody(buf []byte, rest int64) error {
+	if _, err := io.CopyN(io.Discard, r.server, rest); err != nil {
+		return fmt.Errorf("from the Iggy server: %w", err)
+	}
+	status, _ := replyHeader(buf)
+	putHeader(buf, status, 0)
+	_, err := r.sdk.Write(buf[:headerBytes])
+	return err
+}
+
+// maxCaptured bounds a reply that the gateway reads itself.
+const maxCaptured = 64 << 10
+
+func (r *relay) deliver(to chan captured, status uint32, head []byte, rest int64) error {
+	if rest > maxCaptured {
+		return fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, rest)
+	}
+	body := make([]byte, len(head)+int(rest))
+	copy(body, head)
+	if _, err := io.ReadFull(r.server, body[len(head):]); err != nil {
+		return fmt.Errorf("from the Iggy server: %w", err)
+	}
+	to <- captured{status, body}
+	return nil
+}
+
+// ask sends a request without a body, of a command that the SDK does not have,
+// while the SDK is idle.
+func (r *relay) ask(code uint32) (captured, error) {
+	to := make(chan captured, 1)
+	r.capture.Store(&to)
+	r.inFlight.Store(true)
+	var request [headerBytes]byte
+	putHeader(request[:], headerBytes-requestAhead, code)
+	if _, err := r.server.Write(request[:]); err != nil {
+		r.end(err)
+	}
+	select {
+	case c := <-to:
+		return c, nil
+	case <-r.dead:
+		return captured{}, r.cause
+	}
+}
+
+// copyFrame writes the n bytes in buf and then rest more from src. Between two
+// plain sockets the kernel moves the rest.
+func copyFrame(dst, src net.Conn, buf []byte, n int, rest int64) error {
+	if _, err := dst.Write(buf[:n]); err != nil || rest == 0 {
+		return err
+	}
+	to, plain := dst.(*net.TCPConn)
+	if _, ok := src.(*net.TCPConn); plain && ok {
+		_, err := io.CopyN(to, src, rest)
+		return err
+	}
+	for rest > 0 {
+		n, err := src.Read(buf[:min(rest, int64(len(buf)))])
+		if n > 0 {
+			if _, err := dst.Write(buf[:n]); err != nil {
+				return err
+			}
+			rest -= int64(n)
+		}
+		if err != nil && rest > 0 {
+			return err
+		}
+	}
+	return nil
+}

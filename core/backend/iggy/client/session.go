@@ -1,0 +1,143 @@
+package client
+
+import (
+	"errors"
+	"time"
+
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	"go.uber.org/zap"
+)
+
+const (
+	// pingInterval is the time between two pings of a connection, idle or not: a
+	// server that verifies heartbeats looks at pings alone, and drops a client
+	// after 6 s by default.
+	pingInterval = 2 * time.Second
+	// returnGrace is how long an SDK call may take to return after its sockets
+	// were closed, before its caller is answered without it.
+	returnGrace = 250 * time.Millisecond
+	// abandonAfter is how long it may take before its connection is replaced
+	// without it.
+	abandonAfter = 2 * time.Second
+)
+
+// session is one connection that is logged in.
+type session struct {
+	client *Client
+	sdk    iggcon.Client
+	relay  *relay
+	// me is the address by which the server lists this connection.
+	me string
+	// answered counts requests that were answered.
+	answered int
+	done     chan struct{} // closed when serve has ended
+}
+
+// serve takes requests, one at a time, until the connection ends.
+func (s *session) serve(requests <-chan *request, stop <-chan struct{}) {
+	defer close(s.done)
+	defer s.close()
+	ping := time.NewTicker(pingInterval)
+	defer ping.Stop()
+	for {
+		select {
+		case <-s.relay.dead:
+			return
+		case <-stop:
+			return
+		case r := <-requests:
+			s.client.metrics.inFlight.Inc()
+			s.do(r)
+			s.client.metrics.inFlight.Dec()
+		case <-ping.C:
+			s.do(newRequest(false, iggcon.Client.Ping))
+		}
+	}
+}
+
+// close gives the connection up; the SDK's Close blocks while a call runs, so
+// this is for when none does.
+func (s *session) close() {
+	s.relay.end(errSDKClosed)
+	_ = s.sdk.Close()
+	<-s.relay.done
+}
+
+// do makes one request.
+func (s *session) do(r *request) {
+	select {
+	case <-s.relay.dead:
+		r.finish(&notSent{s.relay.cause})
+		return
+	default:
+	}
+	s.relay.begin()
+	r.began = time.Now()
+	deadline := time.AfterFunc(s.client.cfg.RequestTimeout, func() { s.expire(r) })
+	err := safely(func() error { return r.run(s.sdk) })
+	deadline.Stop()
+	r.state.CompareAndSwap(running, returned)
+	r.finish(s.judge(r, err))
+}
+
+// expire gives up the connection of a request whose time is over, after which
+// its call returns; where it does not, the caller is answered all the same.
+func (s *session) expire(r *request) {
+	if !r.state.CompareAndSwap(running, expired) {
+		return
+	}
+	s.relay.end(errDeadline)
+	s.client.timedOut(r.began)
+	time.AfterFunc(returnGrace, func() { r.finish(s.lost(r, errDeadline)) })
+}
+
+// judge turns the error of an SDK call into one of this package's, and ends the
+// connection when it must not be used again.
+func (s *session) judge(r *request, err error) error {
+	if err == nil && r.state.Load() != expired {
+		s.answered++
+		return nil
+	}
+	code := Code(err)
+	switch {
+	case err == nil:
+		// The answer came in the moment in which the connection was given up.
+		s.answered++
+		return nil
+	case errors.Is(err, ErrBadReply), code == 0:
+		s.relay.end(err)
+		return s.broken(r, err)
+	case sessionGone(code):
+		s.relay.end(err)
+		return unavailable(err)
+	case outOfStep(code):
+		s.relay.end(err)
+	case r.sends && !decided(code):
+		s.relay.end(err)
+		return s.lost(r, err)
+	}
+	s.answered++
+	return err
+}
+
+// broken says what became of a request whose connection has ended.
+func (s *session) broken(r *request, err error) error {
+	<-s.relay.done
+	if !errors.Is(err, ErrBadReply) {
+		err = s.relay.cause
+	}
+	if !s.relay.left.Load() {
+		return &notSent{err}
+	}
+	return s.lost(r, err)
+}
+
+// lost says that the reply to a request will not come.
+func (s *session) lost(r *request, cause error) error {
+	if !r.changes {
+		return unavailable(cause)
+	}
+	s.client.metrics.lost.Inc()
+	s.client.log.Debug("the outcome of a request to the Iggy server is unknown", zap.String("connection", s.me), zap.Error(cause))
+	return &Lost{connection: s.me, silent: errors.Is(cause, errDeadline), cause: cause}
+}
