@@ -66,4 +66,3 @@ func topicWith(t *testing.T, c *Client, partitions uint32) Topic {
 	require.NoError(t, err)
 	return topic
 }
-

@@ -120,7 +120,7 @@ func (r *relay) requests() error {
 func (r *relay) forward(buf []byte, n int, rest int64) error {
 	r.inFlight.Store(true)
 	r.left.Store(true)
-	if err := copyFrame(r.server, r.sdk, buf, n, rest); err != nil {
+	if err := copyFrame(r.server, r.sdk, buf[:n], rest); err != nil {
 		return fmt.Errorf("to the Iggy server: %w", err)
 	}
 	return nil
@@ -167,20 +167,31 @@ func (r *relay) reply(buf []byte, n int) error {
 	if size > r.maxReply {
 		return fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, size)
 	}
-	rest := headerBytes + size - int64(n)
-	if rest < 0 {
-		return errUnasked
+	// What came with a reply that nobody asked for, such as a server's farewell,
+	// ends the connection, but not before the reply has been passed on.
+	var after error
+	if whole := headerBytes + size; int64(n) > whole {
+		n, after = int(whole), errUnasked
 	}
 	r.heard()
 	// The SDK may send the next request as soon as it has the last byte.
 	r.inFlight.Store(false)
+	if err := r.pass(buf[:n], headerBytes+size-int64(n), status != 0 || size == 1); err != nil {
+		return err
+	}
+	return after
+}
+
+// pass hands a reply to the SDK, or to who captures it; rest bytes of it are
+// still to be read.
+func (r *relay) pass(head []byte, rest int64, bodiless bool) error {
 	if to := r.capture.Swap(nil); to != nil {
-		return r.deliver(*to, status, buf[headerBytes:n], rest)
+		return r.deliver(*to, head, rest)
 	}
-	if status != 0 || size == 1 {
-		return r.withoutBody(buf, rest)
+	if bodiless {
+		return r.withoutBody(head, rest)
 	}
-	if err := copyFrame(r.sdk, r.server, buf, n, rest); err != nil {
+	if err := copyFrame(r.sdk, r.server, head, rest); err != nil {
 		return fmt.Errorf("from the Iggy server: %w", err)
 	}
 	return nil
@@ -188,29 +199,30 @@ func (r *relay) reply(buf []byte, n int) error {
 
 // withoutBody passes on the header alone: the SDK does not read the body of an
 // error, nor a body of one byte, and would take it for the next reply.
-func (r *relay) withoutBody(buf []byte, rest int64) error {
+func (r *relay) withoutBody(head []byte, rest int64) error {
 	if _, err := io.CopyN(io.Discard, r.server, rest); err != nil {
 		return fmt.Errorf("from the Iggy server: %w", err)
 	}
-	status, _ := replyHeader(buf)
-	putHeader(buf, status, 0)
-	_, err := r.sdk.Write(buf[:headerBytes])
+	status, _ := replyHeader(head)
+	putHeader(head, status, 0)
+	_, err := r.sdk.Write(head[:headerBytes])
 	return err
 }
 
 // maxCaptured bounds a reply that the gateway reads itself.
 const maxCaptured = 64 << 10
 
-func (r *relay) deliver(to chan captured, status uint32, head []byte, rest int64) error {
+func (r *relay) deliver(to chan captured, head []byte, rest int64) error {
 	if rest > maxCaptured {
 		return fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, rest)
 	}
-	body := make([]byte, len(head)+int(rest))
-	copy(body, head)
-	if _, err := io.ReadFull(r.server, body[len(head):]); err != nil {
+	frame := make([]byte, len(head)+int(rest))
+	copy(frame, head)
+	if _, err := io.ReadFull(r.server, frame[len(head):]); err != nil {
 		return fmt.Errorf("from the Iggy server: %w", err)
 	}
-	to <- captured{status, body}
+	status, _ := replyHeader(frame)
+	to <- captured{status, frame[headerBytes:]}
 	return nil
 }
 
@@ -233,10 +245,11 @@ func (r *relay) ask(code uint32) (captured, error) {
 	}
 }
 
-// copyFrame writes the n bytes in buf and then rest more from src. Between two
-// plain sockets the kernel moves the rest.
-func copyFrame(dst, src net.Conn, buf []byte, n int, rest int64) error {
-	if _, err := dst.Write(buf[:n]); err != nil || rest == 0 {
+// copyFrame writes what has been read of a frame and then rest more bytes from
+// src. Between two plain sockets the kernel moves the rest; head's memory is used
+// again otherwise.
+func copyFrame(dst, src net.Conn, head []byte, rest int64) error {
+	if _, err := dst.Write(head); err != nil || rest == 0 {
 		return err
 	}
 	to, plain := dst.(*net.TCPConn)
@@ -244,6 +257,7 @@ func copyFrame(dst, src net.Conn, buf []byte, n int, rest int64) error {
 		_, err := io.CopyN(to, src, rest)
 		return err
 	}
+	buf := head[:cap(head)]
 	for rest > 0 {
 		n, err := src.Read(buf[:min(rest, int64(len(buf)))])
 		if n > 0 {

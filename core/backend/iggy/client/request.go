@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,8 @@ type request struct {
 	// sends says that it is a send, whose errors may leave the outcome open, too.
 	sends bool
 	// done gets the error, once.
-	done chan error
+	done   chan error
+	answer sync.Once
 	// state is running until the call has returned or its time is over.
 	state atomic.Int32
 	// began is when a connection took it.
@@ -41,12 +43,9 @@ func newRequest(changes bool, run func(iggcon.Client) error) *request {
 }
 
 // finish gives the caller its answer; the first one counts.
-func (r *request) finish(err error) {
-	select {
-	case r.done <- err:
-	default:
-	}
-}
+func (r *request) finish(err error) { r.finishWith(func() error { return err }) }
+
+func (r *request) finishWith(err func() error) { r.answer.Do(func() { r.done <- err() }) }
 
 // notSent says that surely nothing has left for the server: the request may be
 // made again elsewhere.

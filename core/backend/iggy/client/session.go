@@ -77,7 +77,7 @@ func (s *session) do(r *request) {
 	err := safely(func() error { return r.run(s.sdk) })
 	deadline.Stop()
 	r.state.CompareAndSwap(running, returned)
-	r.finish(s.judge(r, err))
+	r.finishWith(func() error { return s.judge(r, err) })
 }
 
 // expire gives up the connection of a request whose time is over, after which
@@ -88,7 +88,7 @@ func (s *session) expire(r *request) {
 	}
 	s.relay.end(errDeadline)
 	s.client.timedOut(r.began)
-	time.AfterFunc(returnGrace, func() { r.finish(s.lost(r, errDeadline)) })
+	time.AfterFunc(returnGrace, func() { r.finishWith(func() error { return s.lost(r, errDeadline) }) })
 }
 
 // judge turns the error of an SDK call into one of this package's, and ends the

@@ -12,8 +12,10 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 )
 
-// maxPartitions is how many partitions the server makes in one request.
-const maxPartitions = 1000
+// maxPartitions is how many partitions are made in one request. The server takes
+// up to 1,000, but makes them one by one, at some milliseconds each, while the
+// request timeout runs.
+const maxPartitions = 250
 
 // EnsureStream is Topics.
 func (c *Client) EnsureStream(ctx context.Context, name string) (iggcon.Stream, error) {
@@ -86,7 +88,7 @@ func (c *Client) Topic(ctx context.Context, t Topic) (*iggcon.TopicDetails, erro
 }
 
 // CreateTopic is Topics. A *Lost says that the topic may be there, with its first
-// 1,000 partitions.
+// partitions.
 func (c *Client) CreateTopic(ctx context.Context, t Topic, s TopicSettings) (*iggcon.TopicDetails, error) {
 	stream, _, err := t.ids()
 	if err != nil {
