@@ -25,4 +25,12 @@ type Server interface {
 	// silent. Resume lets it go on.
 	Pause()
 	Resume()
+	// Tear ends it as a kill does that comes between the writes of a message and
+	// of its index, and starts it again: a message that nobody sent, and that was
+	// never answered, is in the log beyond its end. The message that is sent next
+	// gets that offset, and every poll by offset whose range touches it is
+	// refused from then on (4100 or 4027). A poll by timestamp is not refused and
+	// returns the bytes of both. Nothing else may send to the partition
+	// meanwhile.
+	Tear(stream, topic string, partition uint32)
 }

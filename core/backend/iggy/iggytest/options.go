@@ -6,6 +6,8 @@ type Option func(*options)
 type options struct {
 	env       []string
 	cert, key string
+	segment   uint64 // size of a segment, in bytes; 0 is Iggy's default
+	lose      int
 }
 
 // Env sets one more variable of the environment of a real server.
@@ -22,9 +24,10 @@ func NoFsync() Option {
 }
 
 // Retention has a real server cut its logs: segments of 1 MiB, looked at every
-// 200 ms.
+// 200 ms. The stand-in takes topics of that size and cuts nothing by itself.
 func Retention() Option {
 	return func(o *options) {
+		o.segment = 1 << 20
 		o.env = append(o.env, "IGGY_SYSTEM_SEGMENT_SIZE=1 MiB",
 			"IGGY_DATA_MAINTENANCE_MESSAGES_CLEANER_ENABLED=true", "IGGY_DATA_MAINTENANCE_MESSAGES_INTERVAL=200 ms")
 	}
@@ -33,6 +36,16 @@ func Retention() Option {
 // TLS has the server speak TLS with a certificate and its key, files in PEM.
 func TLS(certFile, keyFile string) Option {
 	return func(o *options) { o.cert, o.key = certFile, keyFile }
+}
+
+// Lossy has the server save messages only now and then, as Iggy does by default:
+// a kill loses some. The stand-in loses the last n of every partition; how many
+// the real server loses is not said.
+func Lossy(n int) Option {
+	return func(o *options) {
+		o.lose = n
+		o.env = append(o.env, "IGGY_SYSTEM_PARTITION_MESSAGES_REQUIRED_TO_SAVE=1024")
+	}
 }
 
 func collect(opts []Option) options {

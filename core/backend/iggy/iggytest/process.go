@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/porttest"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/wiretest"
 )
 
@@ -30,7 +31,7 @@ const (
 type process struct {
 	binary, data, output string
 	options              options
-	port                 *port
+	port                 *porttest.Port
 
 	mu  sync.Mutex
 	run *run // nil when it does not run
@@ -43,7 +44,7 @@ type run struct {
 	err     error         // how it ended, from then on
 }
 
-func (p *process) Address() string { return p.port.address }
+func (p *process) Address() string { return p.port.Address }
 
 // start starts the server and returns when it accepts logins.
 func (p *process) start() error {
@@ -109,16 +110,28 @@ func (p *process) ready(ctx context.Context, r *run) error {
 }
 
 func (p *process) login() error {
-	conn, err := wiretest.Dial(p.Address(), p.options.client(), startTimeout)
+	conn, err := p.dial()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }()
+	return conn.Close()
+}
+
+// dial connects and logs in.
+func (p *process) dial() (*wiretest.Conn, error) {
+	conn, err := wiretest.Dial(p.Address(), p.options.client(), startTimeout)
+	if err != nil {
+		return nil, err
+	}
 	status, err := conn.Login(Username, Password)
 	if err == nil && status != 0 {
 		err = fmt.Errorf("status %d", status)
 	}
-	return err
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
 }
 
 // client is the TLS of a connection to this server alone.

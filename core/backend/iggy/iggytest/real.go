@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/porttest"
 )
 
 // Absent is why a test that needs the real server is skipped.
@@ -36,7 +38,7 @@ func Real(t testing.TB, opts ...Option) *Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.port.release)
+	t.Cleanup(p.port.Release)
 	real := &Process{t: t, process: p}
 	t.Cleanup(real.finish)
 	real.Start()
@@ -69,7 +71,7 @@ func newProcess(binary, dir string, o options) (*process, error) {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return nil, err
 	}
-	port, err := reservePort()
+	port, err := porttest.Reserve()
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func stopShared() error {
 	if shared.process == nil {
 		return nil
 	}
-	defer shared.process.port.release()
+	defer shared.process.port.Release()
 	if err := shared.process.kill(); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package iggytest
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 )
 
 const (
-	soReusePort = 0xf
 	// pauseTimeout is how long all threads of a server may take to stop.
 	pauseTimeout = 30 * time.Second
 	pausePoll    = time.Millisecond
@@ -65,45 +63,3 @@ func stopped(pid int) bool {
 	}
 	return true
 }
-
-// port is a port of 127.0.0.1 that is ours also while no server listens there.
-type port struct {
-	address string
-	socket  int
-}
-
-// reservePort binds a socket to a free port and never listens on it: who shares
-// the port openly, as Iggy does, can still bind to it, and the kernel gives it to
-// nobody else.
-func reservePort() (*port, error) {
-	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	p := &port{socket: socket}
-	if p.address, err = bind(socket); err != nil {
-		p.release()
-		return nil, err
-	}
-	return p, nil
-}
-
-func bind(socket int) (string, error) {
-	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, soReusePort, 1); err != nil {
-		return "", err
-	}
-	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		return "", err
-	}
-	at, err := syscall.Getsockname(socket)
-	if err != nil {
-		return "", err
-	}
-	inet, ok := at.(*syscall.SockaddrInet4)
-	if !ok {
-		return "", fmt.Errorf("iggytest: unexpected address %T", at)
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(inet.Port)), nil
-}
-
-func (p *port) release() { _ = syscall.Close(p.socket) }

@@ -15,8 +15,3 @@ func endWithParent() *syscall.SysProcAttr { return nil }
 func terminate(*os.Process) error         { return errNotLinux }
 func pause(*os.Process) error             { return errNotLinux }
 func resume(*os.Process) error            { return errNotLinux }
-
-type port struct{ address string }
-
-func reservePort() (*port, error) { return nil, errNotLinux }
-func (p *port) release()          {}

@@ -91,3 +91,15 @@ func LoginBody(username, password string) []byte {
 func String8(to []byte, s string) []byte {
 	return append(append(to, byte(len(s))), s...)
 }
+
+// Name appends an identifier that is a name.
+func Name(to []byte, name string) []byte {
+	const kindString = 2
+	return String8(append(to, kindString), name)
+}
+
+// Number appends an identifier that is a number.
+func Number(to []byte, n uint32) []byte {
+	const kindNumeric = 1
+	return binary.LittleEndian.AppendUint32(append(to, kindNumeric, 4), n)
+}

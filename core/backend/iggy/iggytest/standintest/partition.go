@@ -1,0 +1,124 @@
+package standintest
+
+import "encoding/binary"
+
+// Places in the header of a message: checksum, id, offset, timestamp, origin
+// timestamp, length of the user headers, length of the payload, reserved.
+const (
+	headerSize        = 64
+	idAt              = 8
+	offsetAt          = 24
+	timestampAt       = 32
+	userHeaderLenAt   = 48
+	payloadLengthAt   = 52
+	maxPayload        = 64_000_000
+	maxUserHeaders    = 100_000
+	messageIndexBytes = 16
+)
+
+// partition is a log.
+type partition struct {
+	created  created
+	first    uint64   // the offset of messages[0], or of the next message when there is none
+	messages [][]byte // as they are sent in replies
+	size     uint64   // their bytes
+	offsets  map[consumer]uint64
+	torn     map[uint64]tear
+	// pending is a message whose send was cut short by a kill: the next one gets
+	// its offset and cannot be read.
+	pending [][]byte
+	next    uint64 // the offset of the next message
+	// shifted says that the server started over an empty log that had had
+	// messages: it counts from 0 again, and takes offset 0 for first, so that no
+	// message is found where it should be.
+	shifted bool
+}
+
+type consumer struct {
+	kind uint8
+	id   identifier
+}
+
+// tear is an offset that cannot be read, and the bytes that a poll by timestamp
+// returns in front of its message.
+type tear struct {
+	status uint32
+	bytes  [][]byte
+}
+
+func newPartition(made created) *partition {
+	return &partition{created: made, offsets: map[consumer]uint64{}, torn: map[uint64]tear{}}
+}
+
+// current is the offset of the last message; 0 also when there never was one.
+func (p *partition) current() uint64 { return max(p.next, 1) - 1 }
+
+// append takes messages that are valid and gives them offsets.
+func (p *partition) append(messages [][]byte, now uint64, id func() [16]byte) {
+	for _, m := range messages {
+		offset := p.next
+		binary.LittleEndian.PutUint64(m[offsetAt:], offset)
+		binary.LittleEndian.PutUint64(m[timestampAt:], now)
+		if [16]byte(m[idAt:offsetAt]) == ([16]byte{}) {
+			random := id()
+			copy(m[idAt:], random[:])
+		}
+		if p.pending != nil {
+			p.torn[offset] = tear{status: errInvalidOffset, bytes: p.pending}
+			p.pending = nil
+		}
+		p.size += uint64(len(m))
+		p.messages = append(p.messages, m)
+		p.next++
+	}
+}
+
+// read returns at most count messages from an offset on, or the status of a torn
+// one among them.
+func (p *partition) read(from uint64, count uint32) ([][]byte, uint32) {
+	from = max(from, p.first)
+	if from >= p.first+uint64(len(p.messages)) {
+		return nil, 0
+	}
+	if p.shifted {
+		return nil, errInvalidOffset
+	}
+	found := p.messages[from-p.first:]
+	found = found[:min(uint64(len(found)), uint64(count))]
+	for at := range p.torn {
+		if at >= from && at < from+uint64(len(found)) {
+			return nil, p.torn[at].status
+		}
+	}
+	return found, 0
+}
+
+// lose drops the last n messages, as if they had never been sent.
+func (p *partition) lose(n int) {
+	n = min(n, len(p.messages))
+	for range n {
+		last := len(p.messages) - 1
+		p.size -= uint64(len(p.messages[last]))
+		delete(p.torn, p.first+uint64(last))
+		p.messages = p.messages[:last]
+		p.next--
+	}
+}
+
+// expire drops all messages below an offset, as retention does.
+func (p *partition) expire(first uint64) {
+	for len(p.messages) > 0 && p.first < first {
+		p.size -= uint64(len(p.messages[0]))
+		delete(p.torn, p.first)
+		p.messages = p.messages[1:]
+		p.first++
+	}
+}
+
+// restore does what a start does to a log: one that is empty, but was not
+// always, is taken for one that never had messages.
+func (p *partition) restore() {
+	if len(p.messages) == 0 && p.first > 0 && !p.shifted {
+		p.shifted, p.next = true, 0
+	}
+}

@@ -1,0 +1,43 @@
+package standintest
+
+import "os"
+
+// Version is what the stand-in says that it is.
+const Version = "0.8.0"
+
+func (s *Server) getStats(*conn, *reader) (uint32, []byte) {
+	var topics, partitions, messages, size uint64
+	streams := s.streams.all()
+	for _, st := range streams {
+		for _, t := range st.topics.all() {
+			topics++
+			partitions += uint64(len(t.partitions))
+			tSize, tMessages := t.totals()
+			size, messages = size+tSize, messages+tMessages
+		}
+	}
+	var w writer
+	w.u32(uint32(os.Getpid()))
+	w.u32(0)      // CPU of the process
+	w.u32(0)      // of the machine
+	for range 7 { // memory used, in all and available; run and start time; read and written
+		w.u64(0)
+	}
+	w.u64(size)
+	w.u32(uint32(len(streams)))
+	w.u32(uint32(topics))
+	w.u32(uint32(partitions))
+	w.u32(uint32(partitions)) // segments
+	w.u64(messages)
+	w.u32(uint32(len(s.clients)))
+	w.u32(0) // consumer groups
+	for _, text := range []string{"stand-in", "", "", "", Version} {
+		w.string32(text)
+	}
+	w.u32(8000) // the version as a number
+	w.u32(0)    // cache metrics
+	w.u32(1)    // threads
+	w.u64(0)    // free disk space
+	w.u64(0)    // disk space
+	return 0, w
+}
