@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/iggykafka/gateway/core/record"
 )
@@ -78,10 +79,19 @@ func (d *decoder) nativeRecord(m *Message) record.Record {
 	for block := m.UserHeaders; len(block) > 0; {
 		var e entry
 		e, block, _ = cutEntry(block)
-		d.headers.Append(e.key, e.value)
+		d.headers.Append(nameOf(e.key), e.value)
 	}
 	d.native, d.timestamp = true, originTime(m)
 	return record.Record{Value: notNil(m.Payload), Headers: d.headers}
+}
+
+// nameOf returns the name of a header for the key of a native client's. Kafka's
+// names are text, and some clients fail on others, while keys may be any bytes.
+func nameOf(key []byte) []byte {
+	if utf8.Valid(key) {
+		return key
+	}
+	return bytes.ToValidUTF8(key, []byte(string(utf8.RuneError)))
 }
 
 // notNil keeps a value of no bytes apart from null.
