@@ -1,0 +1,87 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Lease says who owns a journal.
+type Lease struct {
+	Host  string
+	PID   int
+	Since time.Time
+	// addresses are the owner's ends of its connections, as the server lists
+	// them; empty when the owner could not find that out.
+	addresses []string
+}
+
+// OwnedError refuses to open a journal that another gateway owns.
+type OwnedError struct {
+	Stream string
+	Owner  Lease
+}
+
+func (e *OwnedError) Error() string {
+	return fmt.Sprintf("stream %s is owned by another gateway: process %d on host %s, since %s; stop it, or give this gateway a stream of its own",
+		e.Stream, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
+}
+
+// addresses are our ends of the connections: all, and those that the server
+// lists under the same addresses. Behind a translation of addresses there are
+// none of the latter, and the lease ends by time alone.
+type addresses struct {
+	local, listed []string
+}
+
+// lease says who we are.
+func (j *Journal) lease(ctx context.Context) Lease {
+	j.own.local = j.client.Locals()
+	clients, err := j.client.Clients(ctx)
+	j.own.listed = nil
+	for _, a := range j.own.local {
+		if err == nil && slices.Contains(clients, a) && len(j.own.listed) < maxAddresses {
+			j.own.listed = append(j.own.listed, a)
+		}
+	}
+	return Lease{Host: j.opts.Host, PID: j.opts.PID, Since: j.since, addresses: j.own.listed}
+}
+
+// departed reports that the server does not list the owner among its clients.
+func (j *Journal) departed(ctx context.Context, owner Lease) bool {
+	if len(owner.addresses) == 0 {
+		return false
+	}
+	clients, err := j.client.Clients(ctx)
+	if err != nil {
+		return false
+	}
+	mine := j.client.Locals()
+	return !slices.ContainsFunc(clients, func(a string) bool {
+		return slices.Contains(owner.addresses, a) && !slices.Contains(mine, a)
+	})
+}
+
+// renewDue reports whether a sign of life is due: in time, and when none of the
+// connections is left that the last one named.
+func (j *Journal) renewDue() bool {
+	if time.Since(j.wrote) >= j.opts.Renew {
+		return true
+	}
+	local := j.client.Locals()
+	return len(local) > 0 && len(j.own.local) > 0 &&
+		!slices.ContainsFunc(local, func(a string) bool { return slices.Contains(j.own.local, a) })
+}
+
+func (j *Journal) renew(ctx context.Context) error {
+	return j.write(ctx, newEntry(record{kind: kindRenew, lease: j.lease(ctx)}))
+}
+
+// ours reports whether a log is still ours, or of the owner before us: then the
+// server has lost our claim.
+func (j *Journal) ours(s *state) bool {
+	return s.last == none || s.owner == j.id || s.owner == j.predecessor && j.predecessor != uuid.Nil
+}
