@@ -1,14 +1,20 @@
 package gateway_test
 
 import (
+	"bufio"
+	"bytes"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
 // The pages of the repository are promises. What can be checked of them is.
@@ -18,7 +24,7 @@ var (
 	linkTarget  = regexp.MustCompile(`\]\(([^)#]+)\)`)
 	codeBlock   = regexp.MustCompile("(?s)```go\n(.*?)```")
 	makeCommand = regexp.MustCompile("(?m)(?:`|^    )make ([a-z]+)")
-	commandLine = regexp.MustCompile("`kafka-gateway (-*[a-z]+)`")
+	commandLine = regexp.MustCompile("`kafka-gateway (-*[a-z]+(?: [a-z]+)?)`")
 )
 
 func TestLinksLeadSomewhere(t *testing.T) {
@@ -68,7 +74,7 @@ func TestReadmeShowsEveryRoom(t *testing.T) {
 func TestPagesNameRealCommands(t *testing.T) {
 	makefile := read(t, "Makefile")
 	program := read(t, "app/text.go")
-	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/iggy.md"} {
 		for _, found := range makeCommand.FindAllStringSubmatch(read(t, page), -1) {
 			require.Containsf(t, makefile, "\n"+found[1]+":", "%s says %q", page, found[0])
 		}
@@ -112,4 +118,45 @@ func read(t *testing.T, file string) string {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	return string(text)
+}
+
+// The gateway that the README starts against an Iggy server stores a record there.
+func TestReadmeWithIggy(t *testing.T) {
+	_, section, found := strings.Cut(read(t, "README.md"), "## With a real Iggy server\n")
+	require.True(t, found)
+	var commands []string
+	for line := range strings.Lines(section) {
+		if command, isCommand := strings.CutPrefix(line, "    "); isCommand {
+			commands = append(commands, strings.TrimSpace(command))
+		} else if len(commands) > 0 {
+			break
+		}
+	}
+	require.Len(t, commands, 3)
+	iggy := iggytest.Real(t, iggytest.NoFsync())
+	const own, free = "127.0.0.1:9092", "127.0.0.1:0"
+	start := strings.Fields(strings.ReplaceAll(commands[0], "127.0.0.1:8090", iggy.Address()))
+	gateway := exec.Command(start[0], append(start[1:], "--listen", free, "--iggy.password", iggytest.Password)...)
+	var log bytes.Buffer
+	gateway.Stderr = &log
+	gateway.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // "go run" is the parent of the gateway
+	out, err := gateway.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, gateway.Start())
+	defer func() {
+		require.NoError(t, syscall.Kill(-gateway.Process.Pid, syscall.SIGTERM))
+		_ = gateway.Wait()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, &log)
+	addr := strings.TrimSpace(line[strings.LastIndex(line, " ")+1:])
+	if _, err := exec.LookPath("kcat"); err != nil {
+		t.Skip("this machine has no kcat")
+	}
+	var got []byte
+	for _, command := range commands[1:] {
+		got, err = exec.CommandContext(t.Context(), "sh", "-c", strings.ReplaceAll(command, own, addr)).Output()
+		require.NoError(t, err, command)
+	}
+	require.Equal(t, "hello\n", string(got))
 }

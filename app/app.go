@@ -33,6 +33,7 @@ func Main(modules ...fx.Option) {
 	os.Exit(program{
 		args:    os.Args[1:],
 		environ: os.Environ(),
+		in:      os.Stdin,
 		out:     os.Stdout,
 		err:     os.Stderr,
 		signals: signals,
@@ -44,6 +45,7 @@ func Main(modules ...fx.Option) {
 type program struct {
 	args    []string
 	environ []string
+	in      io.Reader
 	out     io.Writer
 	err     io.Writer
 	signals <-chan os.Signal
@@ -84,6 +86,12 @@ func (p program) run(ctx context.Context) int {
 		showConfig(p.out, config)
 	case "apis":
 		err = showAPIs(p.out, config, p.modules)
+	case "offsets":
+		if line.action == "export" {
+			err = p.exportOffsets(ctx, config, line.target)
+		} else {
+			err = p.importOffsets(ctx, config, line.target)
+		}
 	default:
 		err = p.serve(ctx, config)
 	}

@@ -34,8 +34,11 @@ func TestWrongCommandLines(t *testing.T) {
 		args  []string
 		fault string
 	}{
-		{[]string{"start"}, `unknown command "start"; commands are serve, apis, config, version, help`},
+		{[]string{"start"}, `unknown command "start"; commands are serve, apis, config, offsets, version, help`},
 		{[]string{"apis", "15"}, `apis takes no "15"`},
+		{[]string{"offsets"}, "offsets needs export or import, and may be given a file"},
+		{[]string{"offsets", "list"}, "offsets needs export or import, and may be given a file"},
+		{[]string{"offsets", "import", "a", "b"}, `offsets takes no "b"`},
 		{[]string{"--storage.dri=x"}, "unknown flag: --storage.dri"},
 		{[]string{"-x"}, "unknown shorthand flag: 'x' in -x"},
 		{[]string{"--listen"}, "flag needs an argument: --listen"},

@@ -36,6 +36,7 @@ func boundsOf(f field) bounds {
 		"shutdown_drain",                 // 0: requests in work are abandoned at once
 		"budget_wait",                    // 0: not at all
 		"offsets.metadata_max",           // 0: only empty metadata
+		"iggy.cache_bytes",               // 0: nothing is kept
 		"groups.initial_rebalance_delay", // 0: not at all
 		"groups.max_rebalance_timeout":   // 0: no cap
 		b.least = 0
@@ -62,9 +63,7 @@ func (l *loaded) check(faults *Faults) {
 	case chosen.Embedded:
 		sections = append(sections, l.Storage.Config)
 	case chosen.Iggy:
-		if section, ok := any(l.Iggy).(interface{ Validate() error }); ok {
-			sections = append(sections, section)
-		}
+		sections = append(sections, l.Iggy)
 	}
 	for _, section := range sections {
 		if err := section.Validate(); err != nil {

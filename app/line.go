@@ -10,11 +10,13 @@ import (
 )
 
 // commands are the words that the program understands, besides flags.
-var commands = [...]string{"serve", "apis", "config", "version", "help"}
+var commands = [...]string{"serve", "apis", "config", "offsets", "version", "help"}
 
 // line is a command line that has been understood.
 type line struct {
 	command string
+	action  string // of the command offsets: export or import
+	target  string // and its file, "" for none
 	help    bool
 	example bool
 	file    string            // --config
@@ -45,8 +47,15 @@ func parseLine(args []string) (line, error) {
 		if !slices.Contains(commands[:], l.command) {
 			return l, fmt.Errorf("unknown command %q; commands are %s", l.command, strings.Join(commands[:], ", "))
 		}
-		if len(words) > 1 {
-			return l, fmt.Errorf("%s takes no %q", l.command, words[1])
+		words = words[1:]
+		if l.command == "offsets" {
+			var err error
+			if words, err = l.offsets(words); err != nil {
+				return l, err
+			}
+		}
+		if len(words) > 0 {
+			return l, fmt.Errorf("%s takes no %q", l.command, words[0])
 		}
 	}
 	if l.example && l.command != "config" {
@@ -60,6 +69,18 @@ func parseLine(args []string) (line, error) {
 		}
 	})
 	return l, nil
+}
+
+// offsets reads what follows the command offsets, and returns the words after it.
+func (l *line) offsets(words []string) ([]string, error) {
+	if len(words) == 0 || words[0] != "export" && words[0] != "import" {
+		return nil, errors.New("offsets needs export or import, and may be given a file")
+	}
+	l.action = words[0]
+	if len(words) > 1 {
+		l.target = words[1]
+	}
+	return words[min(len(words), 2):], nil
 }
 
 // configFile returns the file to read, "" for none. The flag wins.

@@ -18,6 +18,12 @@ Usage:
                                   what a request gets that cannot be read
   kafka-gateway config            print every key, its value and where that came from
   kafka-gateway config --example  print a configuration file with all keys and defaults
+  kafka-gateway offsets export [FILE]
+                                  write all committed offsets as JSON lines; to standard
+                                  output without a file
+  kafka-gateway offsets import [FILE]
+                                  commit what a file of such lines, or standard input,
+                                  says. Both want the gateway stopped
   kafka-gateway version           print how this program was built
   kafka-gateway help              print this, as --help does
 

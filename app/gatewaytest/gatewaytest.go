@@ -26,6 +26,7 @@ import (
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/coordinatortest"
 	"github.com/iggykafka/gateway/core/backend/chosen"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 	"github.com/iggykafka/gateway/core/server"
 )
 
@@ -81,13 +82,14 @@ func Config(change func(*app.Config)) fx.Option {
 
 // Iggy has the gateway keep everything in the Iggy server at an address: topics
 // in the stream, and its own state in one beside it, stream-gateway, so that
-// gateways with different streams may share a server. The user is Iggy's default;
-// a Config after it brings others:
+// gateways with different streams may share a server. It logs in as the user of
+// the servers of iggytest; a Config after it brings another one.
 //
-//	gatewaytest.Start(t, gatewaytest.Iggy(address, "orders"), gatewaytest.Config(func(c *app.Config) { c.Iggy.Password = secret }))
+//	gatewaytest.Start(t, gatewaytest.Iggy(iggytest.Real(t).Address(), "orders"))
 func Iggy(address, stream string) fx.Option {
 	return Config(func(c *app.Config) {
 		c.Storage.Backend = string(chosen.Iggy)
+		c.Iggy.Username, c.Iggy.Password = iggytest.Username, iggytest.Password
 		c.Iggy.Address, c.Iggy.Stream, c.Iggy.InternalStream = address, stream, stream+"-gateway"
 	})
 }
