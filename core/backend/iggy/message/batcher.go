@@ -64,7 +64,7 @@ type Batched struct {
 // as after compaction. Without any readable message there is no batch; see
 // AppendGap.
 func (b *Batcher) Append(dst []byte, messages []Message, w Want) ([]byte, Batched) {
-	a := appending{Batcher: b, want: w, out: dst, start: len(dst), done: Batched{Next: w.From}}
+	a := appending{Batcher: b, want: w, out: dst, start: len(dst), begin: w.From, done: Batched{Next: w.From}}
 	if b.Codec == record.None {
 		a.out = slices.Grow(dst, estimate(messages, w))
 	}
@@ -86,6 +86,7 @@ type appending struct {
 	out   []byte // dst with the batches that are finished
 	start int    // where they begin
 	done  Batched
+	begin int64 // the offset that the next batch covers first
 
 	open     bool  // a batch is being built, behind out
 	base     int64 // its base offset
@@ -142,7 +143,7 @@ func (a *appending) add(r *record.Record, offset, timestamp int64) bool {
 		}
 		a.finish()
 	}
-	base := a.done.Next
+	base := a.begin
 	if offset-base > math.MaxInt32 {
 		base = offset
 	}
@@ -177,7 +178,7 @@ func (a *appending) extend(r *record.Record, offset, timestamp int64) bool {
 func (a *appending) finish() {
 	if a.open {
 		a.out = a.builder.Finish(int32(min(a.done.Next-1-a.base, math.MaxInt32)))
-		a.open = false
+		a.open, a.begin = false, a.done.Next
 	}
 }
 
