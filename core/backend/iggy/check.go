@@ -1,0 +1,5 @@
+package iggy
+
+import "context"
+
+func (s *Store) check(context.Context) {}

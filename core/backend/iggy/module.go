@@ -1,0 +1,37 @@
+package iggy
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/fx"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/topicconfig"
+)
+
+// Module provides the Iggy backend. It asks for Config, *topicconfig.Catalog and
+// *zap.Logger; it connects when the graph starts and lets go when the graph stops.
+// Metrics are registered where a prometheus.Registerer is provided. When another
+// gateway takes the internal stream over, it ends the program with exit code 1.
+var Module = fx.Module("iggy", fx.Provide(Provide))
+
+// Params is what the module asks for.
+type Params struct {
+	fx.In
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner
+	Config     Config
+	Catalog    *topicconfig.Catalog
+	Log        *zap.Logger
+	Metrics    prometheus.Registerer `optional:"true"`
+}
+
+// Provide is Module's constructor.
+func Provide(p Params) backend.Backend {
+	s := New(p.Config, p.Catalog, Options{
+		Log: p.Log.Named("iggy"), Metrics: p.Metrics,
+		OnLost: func(error) { _ = p.Shutdowner.Shutdown(fx.ExitCode(1)) },
+	})
+	p.Lifecycle.Append(fx.StartStopHook(s.Start, s.Close))
+	return s
+}

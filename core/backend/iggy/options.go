@@ -1,0 +1,89 @@
+package iggy
+
+import (
+	"context"
+	"time"
+
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
+	"github.com/iggykafka/gateway/core/backend/iggy/journal"
+	"github.com/iggykafka/gateway/core/topicconfig"
+)
+
+// Resolver gives the effective values for a topic's config overrides;
+// *topicconfig.Catalog is one.
+type Resolver interface {
+	Resolve(overrides map[string]string) topicconfig.Config
+}
+
+// Options are what the store needs besides its configuration. The zero value is
+// good: every field says what zero means.
+type Options struct {
+	// Log gets one line per event that an operator can act on; nil drops them.
+	Log *zap.Logger
+	// Metrics takes the store's metrics; nil keeps them from everybody.
+	Metrics prometheus.Registerer
+	// Now is the clock of append times; nil means time.Now.
+	Now func() time.Time
+	// ProducerExpiration is how long the state of an idle producer is kept; 0 means
+	// 24h.
+	ProducerExpiration time.Duration
+	// OnLost is called once when another gateway owns the internal stream: the
+	// store serves nothing any more, and the program should end. Nil does nothing.
+	OnLost func(error)
+
+	// endsInterval is the time between two notes of the ends of logs.
+	endsInterval time.Duration
+	dial         func(Config, Options) (server, error)
+	open         func(context.Context, server, Config, Options) (ledger, error)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.ProducerExpiration == 0 {
+		o.ProducerExpiration = 24 * time.Hour
+	}
+	if o.OnLost == nil {
+		o.OnLost = func(error) {}
+	}
+	if o.endsInterval == 0 {
+		o.endsInterval = 5 * time.Second
+	}
+	if o.dial == nil {
+		o.dial = dial
+	}
+	if o.open == nil {
+		o.open = openLedger
+	}
+	return o
+}
+
+// server is what the store uses of an Iggy server; *client.Client is one.
+type server interface {
+	client.Data
+	client.Topics
+	client.Peers
+	// Stats needs the permission read_servers.
+	Stats(context.Context) (*iggcon.Stats, error)
+	Start(context.Context) error
+	Close()
+}
+
+// ledger keeps what the gateway itself owns; *journal.Journal is one. Reads come
+// from memory.
+type ledger interface {
+	journal.View
+	// Commit makes all changes, or none, and returns when they are stored.
+	Commit(context.Context, []journal.Change) error
+	Close() error
+	// Lost is closed when another gateway owns the stream.
+	Lost() <-chan struct{}
+}
