@@ -36,7 +36,7 @@ func (c Codec) appendCompressed(out, plain []byte) (_ []byte, ok bool) {
 func (c Codec) compress(out, plain []byte) (_ []byte, ok bool) {
 	switch c {
 	case Gzip:
-		return stream(&gzipWriters, out, plain, func() resetter { return gzip.NewWriter(nil) })
+		return stream(&gzipWriters, out, plain, newGzip)
 	case LZ4:
 		return stream(&lz4Writers, out, plain, newLZ4)
 	case Snappy:
@@ -51,6 +51,15 @@ func (c Codec) compress(out, plain []byte) (_ []byte, ok bool) {
 type resetter interface {
 	io.WriteCloser
 	Reset(io.Writer)
+}
+
+// newGzip makes writers of the fastest level, which costs a tenth of the ratio.
+func newGzip() resetter {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		return gzip.NewWriter(nil)
+	}
+	return w
 }
 
 // newLZ4 makes the frames of the Java client: blocks of 64 KiB, no checksums,
@@ -101,7 +110,7 @@ func compressZstd(out, plain []byte) ([]byte, bool) {
 	if !ok {
 		var err error
 		e, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(zstdEncodeWindow),
-			zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
+			zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 		if err != nil {
 			return out, false
 		}
