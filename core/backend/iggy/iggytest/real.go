@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"testing"
 
@@ -88,13 +89,16 @@ func (p *Process) finish() {
 	}
 }
 
-// tail returns the last maxOutput bytes of a file.
+// colours are what iggy-server puts around the parts of its lines.
+var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// tail returns the last maxOutput bytes of a file, without colours.
 func tail(name string) []byte {
 	all, err := os.ReadFile(name)
 	if err != nil {
 		return []byte(err.Error())
 	}
-	return all[max(0, len(all)-maxOutput):]
+	return colours.ReplaceAll(all[max(0, len(all)-maxOutput):], nil)
 }
 
 // Data is the directory of the server's data, which may be looked at and changed

@@ -15,7 +15,10 @@ import (
 
 func TestMain(m *testing.M) { iggytest.Main(m) }
 
-const wait = 20 * time.Second
+const (
+	wait = 20 * time.Second
+	poll = 5 * time.Millisecond
+)
 
 func dial(t *testing.T, address string) *wiretest.Conn {
 	t.Helper()

@@ -4,7 +4,6 @@ package standintest
 const (
 	errInvalidCommand       = 3
 	errInvalidFormat        = 4
-	errFeatureUnavailable   = 5
 	errInvalidIdentifier    = 6
 	errResourceNotFound     = 20
 	errUnauthenticated      = 40

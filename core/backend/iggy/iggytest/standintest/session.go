@@ -18,6 +18,8 @@ type token struct {
 	expires time.Time // zero: never
 }
 
+func (t token) expired() bool { return !t.expires.IsZero() && time.Now().After(t.expires) }
+
 // join lists a new connection among the clients; false when the server ended.
 func (s *Server) join(c *conn) bool {
 	if !s.lock(c.life) {
@@ -68,7 +70,7 @@ func (s *Server) loginWithToken(c *conn, body *reader) (uint32, []byte) {
 		return body.failed, nil
 	case !ok:
 		return errResourceNotFound, nil
-	case !t.expires.IsZero() && time.Now().After(t.expires):
+	case t.expired():
 		return errTokenExpired, nil
 	}
 	return s.welcome(c)
@@ -121,8 +123,4 @@ func (c *conn) describe(w *writer) {
 	w.u8(tcp)
 	w.string32(c.RemoteAddr().String())
 	w.u32(0) // consumer groups
-}
-
-func (s *Server) getClusterMetadata(*conn, *reader) (uint32, []byte) {
-	return errFeatureUnavailable, nil
 }

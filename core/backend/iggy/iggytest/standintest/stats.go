@@ -1,6 +1,10 @@
 package standintest
 
-import "os"
+import (
+	"encoding/binary"
+	"net/netip"
+	"os"
+)
 
 // Version is what the stand-in says that it is.
 const Version = "0.8.0"
@@ -39,5 +43,24 @@ func (s *Server) getStats(*conn, *reader) (uint32, []byte) {
 	w.u32(1)    // threads
 	w.u64(0)    // free disk space
 	w.u64(0)    // disk space
+	return 0, w
+}
+
+// getClusterMetadata describes a cluster of one node, its leader.
+func (s *Server) getClusterMetadata(*conn, *reader) (uint32, []byte) {
+	// What the server would listen on if it spoke more than TCP.
+	const quic, http, websocket = 8080, 3000, 8092
+	const leader, healthy = 0, 0
+	at := netip.MustParseAddrPort(s.Address())
+	var w writer
+	w.string32("single-node")
+	w.u32(1)
+	w.string32("iggy-node")
+	w.string32(at.Addr().String())
+	for _, port := range []uint16{at.Port(), quic, http, websocket} {
+		w = binary.LittleEndian.AppendUint16(w, port)
+	}
+	w.u8(leader)
+	w.u8(healthy)
 	return 0, w
 }

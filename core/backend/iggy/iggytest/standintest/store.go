@@ -51,6 +51,11 @@ func stamp() created {
 
 // restore does what a start does to the state.
 func (s *store) restore() {
+	for secret, t := range s.tokens {
+		if t.expired() {
+			delete(s.tokens, secret)
+		}
+	}
 	for _, st := range s.streams.all() {
 		st.created.now = st.created.logged
 		for _, t := range st.topics.all() {

@@ -161,7 +161,7 @@ func (s *Server) createPartitions(_ *conn, body *reader) (uint32, []byte) {
 	if body.failed != 0 {
 		return body.failed, nil
 	}
-	if count > maxPartitions {
+	if count == 0 || count > maxPartitions {
 		return errTooManyPartitions, nil
 	}
 	_, t, status := s.find(streamID, topicID)
@@ -176,7 +176,7 @@ func (s *Server) deletePartitions(_ *conn, body *reader) (uint32, []byte) {
 	if body.failed != 0 {
 		return body.failed, nil
 	}
-	if count > maxPartitions {
+	if count == 0 {
 		return errTooManyPartitions, nil
 	}
 	_, t, status := s.find(streamID, topicID)

@@ -1,6 +1,9 @@
 package wiretest
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // HeaderSize is the length of a message's header, in bytes.
 const HeaderSize = 64
@@ -53,7 +56,11 @@ func Messages(b []byte) []Message {
 
 // SendBody is the body of a send to a partition.
 func SendBody(stream, topic string, partition uint32, messages ...Message) []byte {
-	var data, indexes []byte
+	size := 0
+	for _, m := range messages {
+		size += HeaderSize + len(m.Payload) + len(m.Headers)
+	}
+	data, indexes := make([]byte, 0, size), make([]byte, 0, 16*len(messages))
 	for _, m := range messages {
 		data = m.Append(data)
 		index := make([]byte, 16)
@@ -69,8 +76,8 @@ func SendRaw(stream, topic string, partition, count uint32, indexes, data []byte
 	metadata := Name(Name(nil, stream), topic)
 	metadata = binary.LittleEndian.AppendUint32(append(metadata, toPartition, 4), partition)
 	metadata = binary.LittleEndian.AppendUint32(metadata, count)
-	body := binary.LittleEndian.AppendUint32(nil, uint32(len(metadata)))
-	return append(append(append(body, metadata...), indexes...), data...)
+	head := binary.LittleEndian.AppendUint32(nil, uint32(len(metadata)))
+	return bytes.Join([][]byte{head, metadata, indexes, data}, nil)
 }
 
 // Kinds of polling.
