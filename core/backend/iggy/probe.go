@@ -1,0 +1,339 @@
+package iggy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	ierror "github.com/apache/iggy/foreign/go/errors"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
+	"github.com/iggykafka/gateway/core/backend/iggy/message"
+)
+
+const (
+	// startAge is how long a log's start is good for, and startRate slows that
+	// down for logs that begin with a large message: the answer holds it whole.
+	startAge  = time.Second
+	startRate = 8 << 20 // bytes per second
+	// endAge is how long a log's end is good for where others write too.
+	endAge = 10 * time.Millisecond
+	// faultAge is how long a log that ends too early is not looked at again.
+	faultAge = time.Second
+)
+
+// The codes of the server that mean something here.
+const (
+	codeStream    ierror.Code = 1009
+	codeTopic     ierror.Code = 2010
+	codePartition ierror.Code = 3007
+	codeChecksum  ierror.Code = 4027
+	codeOffset    ierror.Code = 4100
+)
+
+// reader is what readers know of a partition beside its positions, whose mu
+// guards the first group of fields.
+type reader struct {
+	floored  bool          // floor is set
+	floor    int64         // the log ends here or later, or has lost something
+	startFor time.Duration // how long the start is good for
+	fault    error         // the log has lost something
+	faultAt  time.Time
+
+	once    sync.Once
+	probing chan struct{} // capacity 1: held by who asks for the ends
+
+	gaps     gaps     // skip.go
+	watchers watchers // watch.go
+}
+
+// unreadable reports whether an error says that there is a message among those
+// asked for that the server itself cannot read.
+func unreadable(err error) bool {
+	code := client.Code(err)
+	return code == codeOffset || code == codeChecksum
+}
+
+// poll asks for messages, and notes what the answer says about the end of the
+// log. Errors of the server are those of a backend, but for unreadable ones.
+func (p *partition) poll(ctx context.Context, from iggcon.PollingStrategy, count uint32) (client.Polled, error) {
+	floor, began := p.lowest(), time.Now()
+	polled, err := p.store.data.Poll(ctx, p.at, p.index, from, count)
+	switch code := client.Code(err); {
+	case err == nil:
+		// Only such an answer shows whether there is a first message.
+		first := count > 0 && (from.Kind == iggcon.POLLING_FIRST || from.Kind == iggcon.POLLING_OFFSET && from.Value == 0)
+		return polled, p.note(ctx, polled, floor, began, first)
+	case code == codeStream || code == codeTopic:
+		p.store.forget(p)
+		return polled, fmt.Errorf("%w: %w", backend.ErrUnknownTopic, err)
+	case code == codePartition:
+		p.store.forget(p)
+		return polled, fmt.Errorf("%w: %w", backend.ErrUnknownPartition, err)
+	case code != 0 && !unreadable(err):
+		return polled, fmt.Errorf("%w: poll partition %d of %s: %w", backend.ErrStorage, p.index, p.at.Name, err)
+	}
+	return polled, err
+}
+
+// lowest returns the offset before which the log cannot end.
+func (p *partition) lowest() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.floored {
+		p.floored, p.floor = true, max(p.end, p.store.knownEnd(p))
+	}
+	return p.floor
+}
+
+// note takes in the end that an answer shows to a poll that began when the log
+// could not end before floor; first says that the message at offset 0 would be
+// in the answer.
+func (p *partition) note(ctx context.Context, polled client.Polled, floor int64, began time.Time, first bool) error {
+	end, sure := int64(polled.Current)+1, true
+	if polled.Current == 0 && len(polled.Messages) == 0 {
+		// Never any message, or one: that is at the latest known by now.
+		end, sure = min(floor, 1), first || floor > 0
+	}
+	if end < floor {
+		return p.truncated(ctx, floor, end)
+	}
+	p.noteEnd(end, sure, began)
+	return nil
+}
+
+// noteEnd takes in an end that the server has shown to who began to ask then.
+func (p *partition) noteEnd(end int64, sure bool, began time.Time) {
+	p.mu.Lock()
+	p.fault = nil
+	grew := p.raise(end)
+	if sure && end == p.end && began.After(p.endedAt) {
+		p.endedAt = began
+	}
+	p.mu.Unlock()
+	if grew {
+		p.store.sawEnd(p, end)
+		p.wake()
+	}
+}
+
+// raise moves the end; mu is held.
+func (p *partition) raise(end int64) (grew bool) {
+	grew = end > p.end
+	p.end = max(p.end, end)
+	p.floor = max(p.floor, p.end)
+	return grew
+}
+
+// grown takes in an end that is certain at this moment.
+func (p *partition) grown(end int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.raise(end)
+	if end == p.end {
+		p.endedAt = time.Now()
+	}
+}
+
+// truncated is what happens when a log ends before where it has ended.
+func (p *partition) truncated(ctx context.Context, floor, end int64) error {
+	p.store.sawEnd(p, floor)
+	err := p.store.checkEnd(ctx, p, end)
+	p.mu.Lock()
+	news := err == nil || p.fault == nil
+	p.fault, p.faultAt = err, time.Now()
+	if err == nil { // accepted
+		p.end, p.floor, p.startedAt, p.endedAt = end, end, time.Time{}, time.Time{}
+	}
+	p.mu.Unlock()
+	if news {
+		p.drop()
+		p.store.forget(p)
+	}
+	if news && err != nil {
+		p.store.log.Error("a partition is not served", zap.Error(err))
+	}
+	return err
+}
+
+// probe asks the server for both ends of the log, checks that it does not end
+// before what has been seen of it, and stores them in positions. A log that ends
+// too early gives an ErrStorage that says so, here and from everything else that
+// is done with the partition.
+func (p *partition) probe(ctx context.Context) (backend.Bounds, error) {
+	began := time.Now()
+	polled, err := p.poll(ctx, iggcon.FirstPollingStrategy(), 1)
+	if err == nil && len(polled.Messages) == 0 && polled.Current > 0 {
+		// No message is left, or the SDK dropped an empty one at the end of the
+		// answer.
+		polled, err = p.poll(ctx, iggcon.FirstPollingStrategy(), 2)
+	}
+	if unreadable(err) {
+		start, err := p.startBefore(ctx)
+		if err != nil {
+			return backend.Bounds{}, err
+		}
+		return p.starts(start, 0, began), nil
+	}
+	if err != nil {
+		return backend.Bounds{}, err
+	}
+	if len(polled.Messages) == 0 {
+		return p.starts(math.MaxInt64, 0, began), nil
+	}
+	m := &polled.Messages[0]
+	p.sized(polled.Messages, true)
+	return p.starts(offsetOf(m), message.Size(m), began), nil
+}
+
+// starts takes in where a log starts, at its end at the latest.
+func (p *partition) starts(start, size int64, at time.Time) backend.Bounds {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.start, p.startedAt = min(start, p.end), at
+	p.startFor = startAge + time.Duration(size)*time.Second/startRate
+	return backend.Bounds{Start: p.start, End: p.end}
+}
+
+// startBefore finds the start of a log whose first message the server cannot
+// read. A poll below the start means the first message, so it fails too; what
+// fails alone is an unreadable message further on.
+func (p *partition) startBefore(ctx context.Context) (int64, error) {
+	// An error does not say where the log ends.
+	if _, err := p.poll(ctx, iggcon.OffsetPollingStrategy(math.MaxUint64), 1); err != nil {
+		return 0, err
+	}
+	if p.lowest() == 0 {
+		p.grown(1)
+	}
+	fails := func(offset int64) (bool, error) {
+		if offset < 0 {
+			return true, nil
+		}
+		_, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(offset)), 1)
+		if unreadable(err) {
+			return true, nil
+		}
+		return false, err
+	}
+	p.mu.Lock()
+	low, high := p.start, p.end // high is not known to fail
+	if p.startedAt.IsZero() {
+		low = 0
+	}
+	p.mu.Unlock()
+	for low+1 < high {
+		middle := low + (high-low)/2
+		bad, err := fails(middle)
+		if bad && err == nil {
+			bad, err = fails(middle - 1)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if bad {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low, nil
+}
+
+// lookEnd asks where the log ends.
+func (p *partition) lookEnd(ctx context.Context) error {
+	if p.lowest() == 0 {
+		// "0" means empty or one message; this answer tells which.
+		_, err := p.poll(ctx, iggcon.OffsetPollingStrategy(0), 1)
+		if unreadable(err) {
+			p.grown(1)
+			return nil
+		}
+		return err
+	}
+	_, err := p.poll(ctx, iggcon.OffsetPollingStrategy(math.MaxUint64), 1)
+	return err
+}
+
+// everything is an offset for which both ends have to be new.
+const everything = math.MaxInt64
+
+// known returns the bounds as far as they are new enough for a reader at the
+// offset, for whom the end matters only where it is not before it.
+func (p *partition) known(offset int64) (b backend.Bounds, startOK, endOK bool, fault error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b = backend.Bounds{Start: p.start, End: p.end}
+	now := time.Now()
+	if p.fault != nil && now.Sub(p.faultAt) < faultAge {
+		return b, false, false, p.fault
+	}
+	startOK = p.fault == nil && !p.startedAt.IsZero() && now.Sub(p.startedAt) < p.startFor
+	endOK = !p.endedAt.IsZero() && (offset < b.End || p.store.cfg.SoleWriter || now.Sub(p.endedAt) < endAge)
+	return b, startOK, endOK, nil
+}
+
+// bounds returns the ends of the log, new enough for a reader at the offset.
+func (p *partition) bounds(ctx context.Context, offset int64) (backend.Bounds, error) {
+	b, startOK, endOK, err := p.known(offset)
+	if err != nil || startOK && endOK {
+		return b, err
+	}
+	p.once.Do(func() { p.probing = make(chan struct{}, 1) })
+	select {
+	case p.probing <- struct{}{}:
+		defer func() { <-p.probing }()
+	case <-ctx.Done():
+		return backend.Bounds{}, ctx.Err()
+	}
+	// Somebody may have asked meanwhile.
+	b, startOK, endOK, err = p.known(offset)
+	switch {
+	case err != nil || startOK && endOK:
+		return b, err
+	case !startOK:
+		return p.probe(ctx)
+	}
+	if err := p.lookEnd(ctx); err != nil {
+		return backend.Bounds{}, err
+	}
+	b, _, _, err = p.known(offset)
+	return b, err
+}
+
+// Bounds implements backend.Logs.
+func (s *Store) Bounds(ctx context.Context, id backend.Partition) (backend.Bounds, error) {
+	p, err := s.partition(ctx, id)
+	if err != nil {
+		return backend.Bounds{}, err
+	}
+	return p.bounds(ctx, everything)
+}
+
+// boundsNear returns the bounds for a reader at the offset: while Iggy is away,
+// the last known ones where the cache has the offset. What is in it has been
+// stored.
+func (p *partition) boundsNear(ctx context.Context, offset int64) (backend.Bounds, error) {
+	b, err := p.bounds(ctx, offset)
+	if errors.Is(err, backend.ErrUnavailable) {
+		if here, _ := p.store.cache.holds(&p.tail, offset); here {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			b, err = backend.Bounds{Start: p.start, End: p.end}, p.fault
+		}
+	}
+	if err == nil && (offset < b.Start || offset > b.End) {
+		return b, outOfRange(offset, b)
+	}
+	return b, err
+}
+
+func outOfRange(offset int64, b backend.Bounds) error {
+	return fmt.Errorf("%w: %d of %d to %d", backend.ErrOffsetOutOfRange, offset, b.Start, b.End)
+}

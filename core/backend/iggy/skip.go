@@ -1,0 +1,295 @@
+package iggy
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	"go.uber.org/zap"
+)
+
+const (
+	// rangesPerPartition is how many ranges of unreadable offsets are
+	// remembered; what is forgotten is looked for again.
+	rangesPerPartition = 256
+	// pollsPerSearch bounds how long one read looks for what it cannot read; the
+	// next one goes on from there.
+	pollsPerSearch = 64
+	// missingFor and missingTries are how long and how often an offset must be
+	// missing from answers without an error before it is passed over: the server
+	// has not said that it cannot read it.
+	missingFor   = 2 * time.Second
+	missingTries = 3
+)
+
+// gaps are the offsets of a partition that cannot be read. Consumers pass over
+// them as over what compaction has removed.
+type gaps struct {
+	mu     sync.Mutex
+	ranges []span // ascending, apart from one another
+	// missing is the offset that answers left out last.
+	missing struct {
+		offset int64
+		since  time.Time
+		tries  int
+	}
+}
+
+// span are the offsets from first on and before next.
+type span struct{ first, next int64 }
+
+// after returns the first offset from the given one on that is in no gap, and
+// where the next gap begins.
+func (g *gaps) after(offset int64) (readable, until int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, r := range g.ranges {
+		switch {
+		case r.next <= offset:
+		case r.first <= offset:
+			offset = r.next
+		default:
+			return offset, r.first
+		}
+	}
+	return offset, math.MaxInt64
+}
+
+// add adds a gap, and reports whether it is news.
+func (g *gaps) add(first, next int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := 0
+	for i < len(g.ranges) && g.ranges[i].next < first {
+		i++
+	}
+	j := i
+	for j < len(g.ranges) && g.ranges[j].first <= next {
+		j++
+	}
+	if j > i {
+		if g.ranges[i].first <= first && next <= g.ranges[i].next {
+			return false
+		}
+		first, next = min(first, g.ranges[i].first), max(next, g.ranges[j-1].next)
+	}
+	g.ranges = slices.Replace(g.ranges, i, j, span{first, next})
+	if len(g.ranges) > rangesPerPartition {
+		g.ranges = slices.Delete(g.ranges, 0, 1)
+	}
+	return true
+}
+
+func (g *gaps) clear() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ranges = nil
+}
+
+// stillMissing notes that an answer left an offset out, and reports whether that
+// has gone on for so long that it is to be passed over.
+func (g *gaps) stillMissing(offset int64, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := &g.missing
+	if m.offset != offset || m.tries == 0 {
+		m.offset, m.since, m.tries = offset, now, 0
+	}
+	m.tries++
+	if m.tries < missingTries || now.Sub(m.since) < missingFor {
+		return false
+	}
+	m.tries = 0
+	return true
+}
+
+// skip passes over offsets for good: counted once, logged once.
+func (p *partition) skip(first, next int64, why error) {
+	if !p.gaps.add(first, next) {
+		return
+	}
+	p.store.skipped.Add(next - first)
+	p.store.log.Error("messages that cannot be read are left out for consumers",
+		zap.String("stream", p.at.Stream), zap.String("topic", p.at.Name), zap.Uint32("partition", p.index),
+		zap.Int64("first", first), zap.Int64("last", next-1), zap.Error(why))
+}
+
+// errMissing is why an offset is passed over that answers leave out.
+var errMissing = errors.New("the server leaves it out of its answers")
+
+// fetch returns messages from an offset on: before until, at most count. It
+// passes over what cannot be read. next is the offset behind what it has looked
+// at; without messages everything before it is a gap. ErrOffsetOutOfRange when the
+// log turns out to start behind at.
+func (p *partition) fetch(ctx context.Context, at, until int64, count int) (messages []iggcon.IggyMessage, next int64, err error) {
+	budget := pollsPerSearch
+	for budget > 0 {
+		readable, gap := p.gaps.after(at)
+		at = min(readable, until)
+		n := min(int64(count), until-at, gap-at)
+		if n <= 0 {
+			return nil, at, nil
+		}
+		budget--
+		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(at)), uint32(n))
+		switch {
+		case tooLarge(err) && n > 1:
+			p.enlarge(n)
+			count = int(max(1, n/4))
+			continue
+		case unreadable(err):
+			if err := p.search(ctx, at, at+n, &budget); err != nil {
+				return nil, at, err
+			}
+			continue
+		case err != nil:
+			return nil, at, err
+		}
+		messages = between(polled.Messages, at, until)
+		if len(messages) == 0 || offsetOf(&messages[0]) > at {
+			step := stay
+			if messages, step, err = p.absent(ctx, at, until, messages); step == again {
+				continue
+			}
+			if step == pass {
+				at++
+			}
+		}
+		if err != nil || len(messages) == 0 {
+			return nil, at, err
+		}
+		p.sized(messages, false)
+		return messages, offsetOf(&messages[len(messages)-1]) + 1, nil
+	}
+	return nil, at, nil
+}
+
+// between returns the messages with offsets from first on and before next.
+func between(messages []iggcon.IggyMessage, first, next int64) []iggcon.IggyMessage {
+	for len(messages) > 0 && offsetOf(&messages[0]) < first {
+		messages = messages[1:]
+	}
+	for len(messages) > 0 && offsetOf(&messages[len(messages)-1]) >= next {
+		messages = messages[:len(messages)-1]
+	}
+	return messages
+}
+
+// search finds the first unreadable offset of a range that cannot be polled, by
+// halves, and skips it. Where no half fails, the fault has passed.
+func (p *partition) search(ctx context.Context, first, next int64, budget *int) error {
+	for {
+		if next-first > 1 {
+			middle := first + (next-first)/2
+			bad, err := p.fails(ctx, first, middle, budget)
+			if err != nil {
+				return err
+			}
+			if bad == nil {
+				bad, err = p.fails(ctx, middle, next, budget)
+				if err != nil || bad == nil {
+					return err
+				}
+				first = middle
+				continue
+			}
+			next = middle
+			continue
+		}
+		// One offset: it is gone for good for every consumer, so look twice.
+		bad, err := p.fails(ctx, first, next, budget)
+		if err == nil && bad != nil {
+			p.skip(first, next, bad)
+		}
+		return err
+	}
+}
+
+// fails polls a range and returns the server's error when it cannot be read.
+func (p *partition) fails(ctx context.Context, first, next int64, budget *int) (bad, err error) {
+	*budget--
+	_, err = p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(first)), uint32(next-first))
+	if unreadable(err) {
+		return err, nil
+	}
+	if tooLarge(err) {
+		return nil, nil // so it could be read
+	}
+	return nil, err
+}
+
+// step is what to do about an offset that an answer does not begin with.
+type step int
+
+const (
+	stay  step = iota // there are messages after all, or nothing to say yet
+	again             // it has been skipped: ask again
+	pass              // it is there, but cannot be shown for now
+)
+
+// absent looks into an answer that does not begin with the offset that was asked
+// for, although the log ends behind it: retention has moved the start, the SDK
+// has dropped an empty message at the end of the answer, or the server leaves
+// something out. That is skipped only when it lasts; until then there are no
+// messages.
+func (p *partition) absent(ctx context.Context, at, until int64, behind []iggcon.IggyMessage) (messages []iggcon.IggyMessage, what step, err error) {
+	bounds, err := p.probe(ctx)
+	if err != nil {
+		return nil, stay, err
+	}
+	if at < bounds.Start {
+		return nil, stay, outOfRange(at, bounds)
+	}
+	if len(behind) == 0 {
+		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(at)), 2)
+		if err != nil && !unreadable(err) {
+			return nil, stay, err
+		}
+		behind = between(polled.Messages, at, until)
+		if len(behind) > 0 && offsetOf(&behind[0]) == at {
+			return behind, stay, nil
+		}
+		if len(behind) == 0 && polled.Count > 0 {
+			return nil, pass, nil // empty, and the last of the log
+		}
+	}
+	if !p.gaps.stillMissing(at, time.Now()) {
+		return nil, stay, nil
+	}
+	next := until
+	if len(behind) > 0 {
+		next = offsetOf(&behind[0])
+	}
+	if next, err = p.firstAfter(ctx, at, next); err != nil {
+		return nil, stay, err
+	}
+	p.skip(at, next, errMissing)
+	return nil, again, nil
+}
+
+// firstAfter returns the first offset behind a missing one that is there, next
+// at the latest.
+func (p *partition) firstAfter(ctx context.Context, missing, next int64) (int64, error) {
+	for missing+1 < next {
+		middle := missing + (next-missing)/2
+		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(middle)), 1)
+		if err != nil && !unreadable(err) {
+			return 0, err
+		}
+		switch {
+		case err != nil: // it is there, if not readable
+			next = middle
+		case len(polled.Messages) == 0:
+			missing = middle
+		case offsetOf(&polled.Messages[0]) > middle:
+			missing, next = middle, min(next, offsetOf(&polled.Messages[0]))
+		default:
+			next = middle
+		}
+	}
+	return next, nil
+}

@@ -1,0 +1,174 @@
+package iggy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zapcore"
+	"pgregory.net/rapid"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/record"
+)
+
+func tear(offsets ...int64) func(*fakeLog) {
+	return func(l *fakeLog) {
+		for _, o := range offsets {
+			l.torn[o] = true
+		}
+	}
+}
+
+func numbers(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(i))
+	}
+	return all
+}
+
+// A consumer gets everything but what cannot be read, which is counted and logged
+// once, and looked for once.
+func TestUnreadableOffsetsAreSkipped(t *testing.T) {
+	t.Parallel()
+	for name, torn := range map[string][]int64{
+		"one": {700}, "the first": {0}, "the last": {999}, "several": {0, 2, 500, 502, 998, 999}, "neighbours": {40, 41, 42},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newReaderFakes(t, 1, soleReader)
+			f.records.add(0, 1, natives(numbers(1000)...)...)
+			f.records.change(0, tear(torn...))
+			for round := range 2 {
+				f.records.polls()
+				got := f.consume(0, f.bounds(0).Start, manyBytes)
+				require.Len(t, got, 1000-len(torn))
+				for _, r := range got {
+					require.NotContains(t, torn, r.Offset)
+				}
+				if round == 1 {
+					require.LessOrEqual(t, len(f.records.polls()), 12, "what cannot be read is known")
+				}
+			}
+			require.EqualValues(t, len(torn), f.Store.skipped.Load())
+			lines := messages(f.logs, zapcore.ErrorLevel)
+			require.Len(t, lines, len(torn), strings.Join(lines, "\n"))
+		})
+	}
+}
+
+// The start of a log is found although its first message cannot be read.
+func TestUnreadableStart(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 1, soleReader)
+	f.records.add(0, 1, natives(numbers(1000)...)...)
+	f.records.change(0, func(l *fakeLog) { l.first = 321 })
+	f.records.change(0, tear(321, 500, 660, 661))
+	require.Equal(t, backend.Bounds{Start: 321, End: 1000}, f.bounds(0))
+	require.Len(t, f.consume(0, 321, manyBytes), 1000-321-4)
+}
+
+// A log of which nothing can be read lets consumers pass.
+func TestNothingCanBeRead(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 1, soleReader)
+	f.records.add(0, 1, natives("a", "b", "c")...)
+	f.records.change(0, tear(0, 1, 2))
+	bounds := f.bounds(0)
+	require.EqualValues(t, 3, bounds.End)
+	n, _, err := f.Available(t.Context(), f.id(0), bounds.Start, manyBytes)
+	require.NoError(t, err)
+	require.Positive(t, n)
+	b, _, err := f.Read(t.Context(), backend.Read{Partition: f.id(0), Offset: bounds.Start, MaxBytes: int(n), AtLeastOne: true})
+	require.NoError(t, err)
+	batch, rest, err := record.Parse(b)
+	require.NoError(t, err)
+	require.Empty(t, rest)
+	require.EqualValues(t, 2, batch.LastOffset())
+	require.Empty(t, f.consume(0, bounds.Start, manyBytes))
+}
+
+// What an answer leaves out without an error is passed over, but not at once: it
+// may be there in a moment.
+func TestMissingOffsets(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 1, soleReader)
+	f.records.add(0, 1, natives(numbers(100)...)...)
+	f.records.change(0, func(l *fakeLog) {
+		for o := int64(50); o < 60; o++ {
+			delete(l.messages, o)
+		}
+	})
+	got, _ := f.read(0, 50, manyBytes)
+	require.Empty(t, got)
+	require.Eventually(t, func() bool {
+		got, _ := f.read(0, 50, manyBytes)
+		return len(got) == 40
+	}, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, []span{{50, 60}}, f.part(0).gaps.ranges)
+	require.Len(t, f.consume(0, 0, manyBytes), 90)
+}
+
+// The SDK drops the last message of an answer when it is empty.
+func TestEmptyMessages(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 1, soleReader)
+	f.records.add(0, 1, natives("", "b", "", "d", "")...)
+	got := f.consume(0, f.bounds(0).Start, manyBytes)
+	require.Equal(t, []int64{0, 1, 2, 3}, offsets(got))
+	f.records.add(0, 1, natives("f")...)
+	f.part(0).grown(6)
+	require.Equal(t, []int64{4, 5}, offsets(f.consume(0, 4, manyBytes)))
+}
+
+// Retention that moves the start under a reader is told.
+func TestRetentionUnderAReader(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 1)
+	f.records.add(0, 1, natives(numbers(100)...)...)
+	require.Len(t, f.consume(0, 0, manyBytes), 100)
+	f.records.change(0, func(l *fakeLog) { l.first = 60 })
+	_, bounds, err := f.Read(t.Context(), backend.Read{Partition: f.id(0), Offset: 10, MaxBytes: 1000})
+	require.ErrorIs(t, err, backend.ErrOffsetOutOfRange)
+	require.Equal(t, backend.Bounds{Start: 60, End: 100}, bounds)
+	f.records.change(0, func(l *fakeLog) { l.first = 100 })
+	f.part(0).expire()
+	require.Equal(t, backend.Bounds{Start: 100, End: 100}, f.bounds(0))
+}
+
+// gaps against a set of offsets.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		var g gaps
+		in := map[int64]bool{}
+		for range rapid.IntRange(0, 30).Draw(rt, "adds") {
+			first := rapid.Int64Range(0, 60).Draw(rt, "first")
+			next := first + rapid.Int64Range(1, 5).Draw(rt, "length")
+			news := false
+			for o := first; o < next; o++ {
+				news = news || !in[o]
+				in[o] = true
+			}
+			require.Equal(rt, news, g.add(first, next))
+		}
+		require.True(rt, slices.IsSortedFunc(g.ranges, func(a, b span) int { return int(a.first - b.first) }))
+		at := rapid.Int64Range(0, 70).Draw(rt, "at")
+		readable, until := g.after(at)
+		for in[at] {
+			at++
+		}
+		require.Equal(rt, at, readable)
+		for at < 70 && !in[at] {
+			at++
+		}
+		if at < 70 {
+			require.Equal(rt, at, until)
+		} else {
+			require.Greater(rt, until, int64(70))
+		}
+	})
+}
