@@ -1,0 +1,129 @@
+package iggy
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/backendtest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+	"github.com/iggykafka/gateway/core/topicconfig"
+)
+
+// box is a store over a server, both of which can be ended in several ways.
+type box struct {
+	testing.TB
+	server iggytest.Server
+	cfg    Config
+	store  *Store
+}
+
+func newBox(t testing.TB, server iggytest.Server, change ...func(*Config)) *box {
+	t.Helper()
+	b := &box{TB: t, server: server, cfg: DefaultConfig()}
+	b.cfg.Address, b.cfg.Username, b.cfg.Password = server.Address(), iggytest.Username, iggytest.Password
+	for _, c := range change {
+		c(&b.cfg)
+	}
+	b.open()
+	t.Cleanup(b.close)
+	return b
+}
+
+func (b *box) open() backend.Backend {
+	b.Helper()
+	catalog, err := topicconfig.NewCatalog(nil)
+	require.NoError(b, err)
+	s := New(b.cfg, catalog, Options{Log: zaptest.NewLogger(b, zaptest.Level(zap.WarnLevel)), endsInterval: 50 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	require.NoError(b, s.Start(ctx))
+	b.store = s
+	return s
+}
+
+func (b *box) close() {
+	if b.store != nil {
+		require.NoError(b, b.store.Close())
+		b.store = nil
+	}
+}
+
+func (b *box) reopen() backend.Backend {
+	b.Helper()
+	b.close()
+	return b.open()
+}
+
+// drop leaves the store as it is when its process is killed: nothing more is
+// written and the lease is not given back.
+func (b *box) drop() {
+	s := b.store
+	b.store = nil
+	s.state.Store(stateDown)
+	s.server.Close()
+	s.stop()
+	_ = s.ledger.Close()
+}
+
+// killGateway is kill -9 of the gateway.
+func (b *box) killGateway() backend.Backend {
+	b.Helper()
+	b.drop()
+	return b.open()
+}
+
+// killBoth is kill -9 of the server, and then of the gateway.
+func (b *box) killBoth() backend.Backend {
+	b.Helper()
+	b.server.Kill()
+	b.drop()
+	b.server.Start()
+	return b.open()
+}
+
+// killServer is kill -9 of the server; the gateway goes on.
+func (b *box) killServer() backend.Backend {
+	b.Helper()
+	b.server.Kill()
+	b.server.Start()
+	require.Eventually(b, func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		return b.store.look(ctx, time.Now()) == nil
+	}, time.Minute, time.Millisecond)
+	return b.store
+}
+
+// Crash is what a test of the suite does to gateway and server.
+var crashes = map[string]func(*box) func() backend.Backend{
+	"gateway":            func(b *box) func() backend.Backend { return b.killGateway },
+	"server and gateway": func(b *box) func() backend.Backend { return b.killBoth },
+	"server":             func(b *box) func() backend.Backend { return b.killServer },
+}
+
+// Retention cannot be applied at will: the server looks at its logs in its own
+// time, and never deletes the segment that it writes to. retention_test.go has
+// what there is.
+func TestConform(t *testing.T) {
+	t.Parallel()
+	for name, crash := range crashes {
+		t.Run("kill "+name, func(t *testing.T) {
+			t.Parallel()
+			iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
+				backendtest.Conform(t, func(t testing.TB) backendtest.Setup {
+					b := newBox(t, start(t, iggytest.NoFsync()))
+					return backendtest.Setup{
+						Backend: b.store, Reopen: b.reopen, Crash: crash(b),
+						KeepsProducers: true,
+					}
+				})
+			})
+		})
+	}
+}
