@@ -116,9 +116,14 @@ func (p *partition) expire(first uint64) {
 }
 
 // restore does what a start does to a log: one that is empty, but was not
-// always, is taken for one that never had messages.
+// always, is taken for one that never had messages; and what such a log has got
+// since is misread, as the index has offsets relative to first in 32 bits, which
+// are below 0.
 func (p *partition) restore() {
-	if len(p.messages) == 0 && p.first > 0 && !p.shifted {
+	switch {
+	case len(p.messages) == 0 && p.first > 0:
 		p.shifted, p.next = true, 0
+	case p.shifted:
+		p.next = p.first + uint64(uint32(p.next-1-p.first)) + 1
 	}
 }
