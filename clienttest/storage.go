@@ -1,7 +1,11 @@
 package clienttest
 
 import (
+	"io"
+	"log"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
@@ -73,4 +77,10 @@ func (s Storage) Flags() []string {
 		}
 	}
 	return []string{"--storage.dir=" + s.folder}
+}
+
+// Main is what TestMain calls: it runs the tests, ends what they share, and fails when goroutines are left.
+func Main(m *testing.M, opts ...goleak.Option) {
+	log.SetOutput(io.Discard) // where the Iggy SDK tells of each login
+	iggytest.Main(m, opts...)
 }

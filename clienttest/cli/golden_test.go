@@ -20,10 +20,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/iggykafka/gateway/clienttest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { iggytest.Main(m) }
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 // versions of Kafka whose tools are tested; each has a pom and golden files.
 func versions() []string { return []string{"4.4", "3.9", "2.8"} }

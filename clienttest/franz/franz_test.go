@@ -14,10 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/clienttest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { iggytest.Main(m) }
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 func TestFranz(t *testing.T) {
 	clienttest.Run(t, clienttest.Traits{}, func(t *testing.T, addr string) clienttest.Client {

@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"github.com/iggykafka/gateway/clienttest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { iggytest.Main(m) }
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 func TestKafkaJS(t *testing.T) {
 	clienttest.NeedCommand(t, "node", "npm")

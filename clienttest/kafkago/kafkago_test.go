@@ -10,10 +10,9 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"github.com/iggykafka/gateway/clienttest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { iggytest.Main(m) }
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 func TestKafkaGo(t *testing.T) {
 	traits := clienttest.Traits{NotIdempotent: true, EmptyReadsNull: true}

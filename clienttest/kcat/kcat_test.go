@@ -19,10 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/clienttest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { iggytest.Main(m) }
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 // envelope is a record as kcat -J writes it.
 type envelope struct {

@@ -6,10 +6,9 @@ import (
 	"testing"
 
 	"github.com/iggykafka/gateway/clienttest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
-func TestMain(m *testing.M) { iggytest.Main(m) }
+func TestMain(m *testing.M) { clienttest.Main(m) }
 
 func TestConfluent(t *testing.T) { run(t, "confluent.py", clienttest.Traits{}) }
 

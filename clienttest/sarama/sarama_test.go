@@ -12,12 +12,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/clienttest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
 func TestMain(m *testing.M) {
 	// The ticker of Sarama's metrics library never stops, by design.
-	iggytest.Main(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+	clienttest.Main(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
 }
 
 func TestSarama(t *testing.T) {

@@ -1,0 +1,111 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+)
+
+// latencies measures how long the gateway takes to answer, by API key.
+type latencies struct {
+	mu      sync.Mutex
+	longest map[int16]time.Duration
+	failed  map[int16]error // connections that ended before the answer
+}
+
+// OnBrokerE2E implements kgo.HookBrokerE2E.
+func (l *latencies) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := e2e.Err(); err != nil {
+		l.failed[key] = err
+		return
+	}
+	l.longest[key] = max(l.longest[key], e2e.DurationE2E())
+}
+
+func (l *latencies) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.longest, l.failed = map[int16]time.Duration{}, map[int16]error{}
+}
+
+func (l *latencies) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(l.longest)) {
+		out = append(out, fmt.Sprintf("%s %v", kmsg.NameForKey(key), l.longest[key].Round(time.Millisecond)))
+	}
+	return strings.Join(out, ", ")
+}
+
+// requestTimeout is the default of iggy.request_timeout, and grace what a busy machine may add to a deadline.
+const (
+	requestTimeout = 5 * time.Second
+	grace          = time.Second
+)
+
+// deadline is how long a request may take at most, whatever Iggy does.
+func deadline(key int16) time.Duration {
+	switch kmsg.Key(key) {
+	case kmsg.Heartbeat, kmsg.FindCoordinator, kmsg.ApiVersions:
+		return grace
+	case kmsg.Produce:
+		return produceTimeout + grace
+	case kmsg.Fetch:
+		return requestTimeout + fetchWait + grace
+	default:
+		return requestTimeout + grace
+	}
+}
+
+// TestPause stops Iggy where it stands, under load. No request takes longer than it may, heartbeats are answered
+// all along, and everything goes on as soon as Iggy does.
+func TestPause(t *testing.T) {
+	eachServer(t, func(t *testing.T, iggy iggytest.Server) {
+		measured := &latencies{}
+		measured.reset()
+		s := startScene(t, iggy, kgo.WithHooks(measured))
+		s.steady()
+		lost := s.group.lost()
+		before := [2]int{s.producers[0].total(), s.producers[1].total()}
+		measured.reset()
+		iggy.Pause()
+		<-time.After(pause(t)) // it is the time that is tested
+		during := [2]int{s.producers[0].total(), s.producers[1].total()}
+		require.NotZero(t, before)
+		iggy.Resume()
+		acked, consumed := s.progress("after the pause")
+		t.Logf("paused %v (%d and %d records were on their way): all partitions took records %v after it, and handed them out after %v",
+			pause(t), during[0]-before[0], during[1]-before[1], acked, consumed)
+		t.Logf("longest answers: %v", measured)
+		require.Less(t, acked, 2*time.Second, "recovery")
+		require.Equal(t, lost, s.group.lost(), "partitions that members lost: the group has rebalanced")
+		for key, took := range measured.longest {
+			require.LessOrEqual(t, took, deadline(key), kmsg.NameForKey(key))
+		}
+		require.Empty(t, measured.failed, "requests without an answer")
+		require.NotZero(t, measured.longest[kmsg.Heartbeat.Int16()], "heartbeats")
+		s.end()
+	})
+}
+
+// steady waits until the group has shared the partitions, and nothing moves any more.
+func (s *scene) steady() {
+	shared := func() bool {
+		group := s.observer.Describe(s.t, s.group.group, once)
+		return group.State == "Stable" && len(group.Members) == 2 && len(group.Members[0]) == partitions/2 && len(group.Members[1]) == partitions/2
+	}
+	require.Eventually(s.t, shared, patience, 10*time.Millisecond, "the members do not share the partitions")
+}
