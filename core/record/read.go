@@ -33,6 +33,9 @@ const firstScratch = 4 * readBuffer
 // checked. The error of ctx, which is looked at while compressed records are
 // read.
 func (b Batch) Read(ctx context.Context, limit int32, visit func(*Record) error) error {
+	if b.Count < 0 {
+		return fmt.Errorf("%w: %d records", ErrInvalid, b.Count)
+	}
 	plan, err := b.plan()
 	if err != nil {
 		return err

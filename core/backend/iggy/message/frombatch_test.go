@@ -250,7 +250,7 @@ func FuzzFromBatch(f *testing.F) {
 		out, done := batcher.Append(nil, messages, message.Want{MaxBytes: math.MaxInt32})
 		require.Equal(t, len(messages), done.Messages)
 		require.Equal(t, len(messages), done.Records)
-		want := recordsOf(t, b.Bytes)
+		want := recordsOf(t, recordtest.Seal(b.Bytes))
 		for i := range want {
 			if want[i].record.Timestamp == -1 {
 				want[i].record.Timestamp = serverTime / 1000
