@@ -11,6 +11,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/backendtest"
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 	"github.com/iggykafka/gateway/core/topicconfig"
 )
@@ -90,17 +91,18 @@ func (b *box) killBoth() backend.Backend {
 // killServer is kill -9 of the server; the gateway goes on.
 func (b *box) killServer() backend.Backend {
 	b.Helper()
+	c, all := b.store.server.(*client.Client), b.cfg.Connections
+	before := c.Generation()
 	b.server.Kill()
 	b.server.Start()
+	// No connection is left of those that the kill has cut.
 	require.Eventually(b, func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		return b.store.look(ctx, time.Now()) == nil
+		return c.Up() && c.Generation() >= before+uint64(all.Send+all.Poll+all.Admin)
 	}, time.Minute, time.Millisecond)
 	return b.store
 }
 
-// Crash is what a test of the suite does to gateway and server.
+// crashes are what the suite does to gateway and server.
 var crashes = map[string]func(*box) func() backend.Backend{
 	"gateway":            func(b *box) func() backend.Backend { return b.killGateway },
 	"server and gateway": func(b *box) func() backend.Backend { return b.killBoth },

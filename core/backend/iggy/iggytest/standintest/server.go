@@ -35,9 +35,10 @@ type Server struct {
 	// lives is held while the server starts or ends.
 	lives sync.Mutex
 
-	mu   sync.Mutex
-	life *life         // nil while it does not run
-	gate chan struct{} // not nil while it is paused; closed when it goes on
+	mu     sync.Mutex
+	starts uint32        // lives that have begun
+	life   *life         // nil while it does not run
+	gate   chan struct{} // not nil while it is paused; closed when it goes on
 	store
 }
 
@@ -73,6 +74,7 @@ func (s *Server) Start() error {
 	l := newLife(s, listener)
 	s.mu.Lock()
 	s.restore()
+	s.starts++
 	s.life = l
 	s.mu.Unlock()
 	l.wg.Go(l.accept)
