@@ -1,0 +1,266 @@
+package iggy
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
+	"github.com/iggykafka/gateway/core/record/recordtest"
+)
+
+// fakeWrites stores what is sent in fakeRecords, and goes wrong as it is told.
+type fakeWrites struct {
+	*fakeRecords
+	clock func() time.Time
+
+	writing sync.Mutex
+	sends   []int   // messages of each request
+	faults  []fault // of the next sends
+	each    func([]iggcon.IggyMessage) error
+	gate    chan struct{} // every send takes one; nil: they go through
+	arrived chan int      // gets the size of each send before the gate, unless nil
+	away    bool          // nothing is answered but errors
+	late    func()        // what a lost request still does
+	before  []string      // payloads that natives write before and after each send
+	after   []string
+}
+
+// fault is what happens to one send.
+type fault int
+
+const (
+	fine fault = iota
+	lostUnwritten
+	lostWritten
+	lostLate // written before Settle returns
+	unavailable
+)
+
+func (f *fakeWrites) Send(ctx context.Context, _ client.Topic, partition uint32, messages []iggcon.IggyMessage) error {
+	if f.arrived != nil {
+		f.arrived <- len(messages)
+	}
+	if f.gate != nil {
+		select {
+		case <-f.gate:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	f.sends = append(f.sends, len(messages))
+	if f.away {
+		return backend.ErrUnavailable
+	}
+	if f.each != nil {
+		if err := f.each(messages); err != nil {
+			return err
+		}
+	}
+	fault := fine
+	if len(f.faults) > 0 {
+		fault, f.faults = f.faults[0], f.faults[1:]
+	}
+	store := func() {
+		f.add(partition, f.micros(), natives(f.before...)...)
+		f.add(partition, f.micros(), slices.Clone(messages)...)
+		f.add(partition, f.micros(), natives(f.after...)...)
+	}
+	switch fault {
+	case lostUnwritten:
+		return &client.Lost{}
+	case lostWritten:
+		store()
+		return &client.Lost{}
+	case lostLate:
+		f.late = store
+		return &client.Lost{}
+	case unavailable:
+		return backend.ErrUnavailable
+	}
+	store()
+	return nil
+}
+
+func (f *fakeWrites) micros() uint64 { return uint64(f.clock().UnixMicro()) }
+
+func (f *fakeWrites) Settle(ctx context.Context, _ *client.Lost) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if f.away {
+		return backend.ErrUnavailable
+	}
+	if f.late != nil {
+		f.late()
+		f.late = nil
+	}
+	return ctx.Err()
+}
+
+// setAway takes the server away and brings it back.
+func (f *fakeWrites) setAway(away bool) {
+	f.writing.Lock()
+	f.away = away
+	f.writing.Unlock()
+	if away {
+		f.fail(backend.ErrUnavailable)
+	} else {
+		f.fail(nil)
+	}
+}
+
+// fails has the next sends go wrong.
+func (f *fakeWrites) fails(faults ...fault) {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	f.faults = append(f.faults, faults...)
+}
+
+func (f *fakeWrites) sent() []int {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	return slices.Clone(f.sends)
+}
+
+// writerFakes is a store over fakes that take sends.
+type writerFakes struct {
+	*readerFakes
+	writes *fakeWrites
+}
+
+func newWriterFakes(t testing.TB, partitions int32, prepare ...func(*fakes)) *writerFakes {
+	t.Helper()
+	f := &writerFakes{readerFakes: newReaderFakes(t, partitions, prepare...)}
+	f.writes = &fakeWrites{fakeRecords: f.records, clock: f.Store.now}
+	f.Store.data = f.writes
+	return f
+}
+
+// again is a gateway that is started anew over the same server.
+func (f *writerFakes) again() {
+	f.Helper()
+	f.restart()
+	f.Store.data = f.writes
+}
+
+// hold has sends wait for let. It returns a channel that gets the number of
+// messages of each send that has arrived.
+func (f *writerFakes) hold() (arrived <-chan int, let func(n int)) {
+	ch, gate := make(chan int, 1000), make(chan struct{}, 1000)
+	f.writes.arrived, f.writes.gate = ch, gate
+	return ch, func(n int) {
+		for range n {
+			gate <- struct{}{}
+		}
+	}
+}
+
+// append appends one batch and waits.
+func (f *writerFakes) append(index int32, b recordtest.Batch) backend.Appended {
+	f.Helper()
+	return f.appendBy(context.Background(), index, b)
+}
+
+func (f *writerFakes) appendBy(ctx context.Context, index int32, b recordtest.Batch) backend.Appended {
+	f.Helper()
+	out := f.Append(ctx, []backend.Append{{Partition: f.id(index), Batch: b.Batch(f)}})
+	require.Len(f, out, 1)
+	return out[0]
+}
+
+// appending is an Append that goes on.
+type appending struct {
+	cancel context.CancelFunc
+	done   chan backend.Appended
+}
+
+func (a *appending) wait(t testing.TB) backend.Appended {
+	t.Helper()
+	select {
+	case got := <-a.done:
+		return got
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "no answer")
+		return backend.Appended{}
+	}
+}
+
+func (a *appending) waits() bool { return len(a.done) == 0 }
+
+// start begins to append a batch and returns when it is in the queue, or on its
+// way, or answered.
+func (f *writerFakes) begin(index int32, b recordtest.Batch) *appending {
+	f.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	f.Cleanup(cancel)
+	a := &appending{cancel: cancel, done: make(chan backend.Appended, 1)}
+	w := &f.part(index).writer
+	before := w.came()
+	go func() { a.done <- f.appendBy(ctx, index, b) }()
+	require.Eventually(f, func() bool { return !a.waits() || w.came() > before }, 10*time.Second, 100*time.Microsecond)
+	return a
+}
+
+// came counts the batches that were ever taken into the queue.
+func (w *writer) came() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.taken + int64(len(w.queue))
+}
+
+// idle waits until the writer of a partition has nothing to do.
+func (f *writerFakes) idle(index int32) {
+	f.Helper()
+	w := &f.part(index).writer
+	require.Eventually(f, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return !w.running
+	}, 10*time.Second, 100*time.Microsecond)
+}
+
+// values returns what the log of a partition holds.
+func (f *writerFakes) values(index int32) (all []string) {
+	f.records.mu.Lock()
+	defer f.records.mu.Unlock()
+	l := f.records.log(uint32(index))
+	for at := l.first; at <= l.last; at++ {
+		all = append(all, string(l.messages[at].Payload))
+	}
+	return all
+}
+
+// stored is the answer to a batch that was stored at an offset.
+func stored(offset int64) backend.Appended {
+	return backend.Appended{BaseOffset: offset, AppendTime: -1}
+}
+
+// repeated is the answer to one that had been.
+func repeated(offset int64) backend.Appended {
+	return backend.Appended{BaseOffset: offset, AppendTime: -1, Duplicate: true}
+}
+
+// by is a batch of an idempotent producer.
+func by(id int64, sequence int32, values ...string) recordtest.Batch {
+	return recordtest.Values(values...).From(id, 0, sequence)
+}
+
+// freed checks that no memory is charged any more.
+func (f *writerFakes) freed(index int32) {
+	f.Helper()
+	f.idle(index)
+	require.True(f, f.queues.room.TryAcquire(maxQueuedBytes), "all is given back")
+	f.queues.room.Release(maxQueuedBytes)
+	if room, size := f.part(index).space(); true {
+		require.True(f, room.TryAcquire(size))
+		room.Release(size)
+	}
+}

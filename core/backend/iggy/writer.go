@@ -1,0 +1,322 @@
+package iggy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
+	"github.com/iggykafka/gateway/core/backend/iggy/message"
+	"github.com/iggykafka/gateway/core/backend/producerstate"
+)
+
+const (
+	// maxSendMessages bounds the messages of one request, and maxSendBatches the
+	// batches, whatever their size.
+	maxSendMessages = 20_000
+	maxSendBatches  = 1_000
+	// recent is how old a known end may be before a send looks at it again: it is
+	// where a batch is looked for when others write to the partition too.
+	recent = time.Second
+	// expireEvery is the time between two looks for producers to forget.
+	expireEvery = 10 * time.Minute
+)
+
+// writer sends what waits for a partition, one request at a time. Its goroutine
+// runs while there is work.
+type writer struct {
+	mu      sync.Mutex
+	queue   []*waiting
+	taken   int64 // batches that have ever left the queue for a request
+	running bool
+	// refuse is why nothing is taken in: while it is not known what became of a
+	// request, nothing can be decided about those behind it.
+	refuse error
+	room   *semaphore.Weighted // bytes; made for the first batch
+
+	// The rest belongs to the goroutine.
+
+	// sure says that the server has answered everything since next was looked up.
+	sure bool
+	next int64 // where the log is thought to end
+	// producers knows of every batch before the offset learnt; −1: of none.
+	producers producerstate.Table
+	learnt    int64
+	started   bool // learnt and producers are set
+	expired   time.Time
+	denied    bool // it has been logged that the server does not let us write
+}
+
+// refused returns why no batch is taken in, or nil.
+func (w *writer) refused() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refuse
+}
+
+// space returns the room of the partition's queue.
+func (p *partition) space() (room *semaphore.Weighted, size int64) {
+	w := &p.writer
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	size = max(queueSends*p.store.cfg.SendBytes, 1)
+	if w.room == nil {
+		w.room = semaphore.NewWeighted(size)
+	}
+	return w.room, size
+}
+
+// tryReserve charges a batch to the queue when there is room right now. A batch
+// above all room takes all of it.
+func (p *partition) tryReserve(b *waiting) bool {
+	room, size := p.space()
+	n := b.size()
+	if !room.TryAcquire(min(n, size)) {
+		b.charged = -n // what to reserve
+		return false
+	}
+	if !p.store.queues.room.TryAcquire(min(n, maxQueuedBytes)) {
+		room.Release(min(n, size))
+		b.charged = -n
+		return false
+	}
+	b.charged = n
+	return true
+}
+
+// reserve waits for room.
+func (p *partition) reserve(ctx context.Context, b *waiting) error {
+	room, size := p.space()
+	n := -b.charged
+	b.charged = 0
+	if err := room.Acquire(ctx, min(n, size)); err != nil {
+		return err
+	}
+	if err := p.store.queues.room.Acquire(ctx, min(n, maxQueuedBytes)); err != nil {
+		room.Release(min(n, size))
+		return err
+	}
+	b.charged = n
+	return nil
+}
+
+// release gives the room of a batch back. It is done with; its bytes may have
+// gone to the readers.
+func (p *partition) release(b *waiting) {
+	if b.charged > 0 {
+		room, size := p.space()
+		room.Release(min(b.charged, size))
+		p.store.queues.room.Release(min(b.charged, maxQueuedBytes))
+	}
+	b.charged, b.messages, b.batch.Bytes = 0, nil, nil
+}
+
+// push puts a batch at the end of the queue, and begins the work when nobody is
+// at it: backend.ErrUnavailable.
+func (p *partition) push(b *waiting) error {
+	w := &p.writer
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.refuse != nil {
+		return w.refuse
+	}
+	if !w.running {
+		if !p.store.run(p.write) {
+			return backend.ErrUnavailable
+		}
+		w.running = true
+	}
+	w.queue = append(w.queue, b)
+	return nil
+}
+
+// withdraw takes a batch out of the queue. It reports false when it is no longer
+// there.
+func (p *partition) withdraw(b *waiting) bool {
+	w := &p.writer
+	w.mu.Lock()
+	i := slices.Index(w.queue, b)
+	if i >= 0 {
+		w.queue = slices.Delete(w.queue, i, i+1)
+	}
+	w.mu.Unlock()
+	if i >= 0 {
+		p.release(b)
+	}
+	return i >= 0
+}
+
+// take removes what goes in the next request; none ends the work.
+func (w *writer) take(maxBytes int64) []*waiting {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, size, messages := 0, int64(0), 0
+	for _, b := range w.queue {
+		size += b.charged
+		messages += len(b.messages)
+		if n > 0 && (size > maxBytes || messages > maxSendMessages || n == maxSendBatches) {
+			break
+		}
+		n++
+	}
+	if n == 0 {
+		w.running, w.queue = false, nil
+		return nil
+	}
+	taken := slices.Clone(w.queue[:n])
+	w.queue = slices.Delete(w.queue, 0, n)
+	w.taken += int64(n)
+	return taken
+}
+
+// write works the queue off.
+func (p *partition) write(ctx context.Context) {
+	for {
+		group := p.writer.take(p.store.cfg.SendBytes)
+		if group == nil {
+			return
+		}
+		// Each element is tried as one request.
+		for todo := [][]*waiting{group}; len(todo) > 0; {
+			again := p.attempt(ctx, todo[0])
+			todo = append(again, todo[1:]...)
+		}
+		for _, b := range group {
+			p.release(b)
+		}
+	}
+}
+
+// attempt tries to store batches with one request. What it returns is to be tried
+// next; everything else has its answer.
+func (p *partition) attempt(ctx context.Context, group []*waiting) (again [][]*waiting) {
+	group = slices.DeleteFunc(slices.Clone(group), func(b *waiting) bool { return !b.wanted() })
+	if len(group) == 0 {
+		return nil
+	}
+	if err := p.ready(ctx, group); err != nil {
+		p.fail(group, err)
+		return nil
+	}
+	s := p.decide(group)
+	if len(s.batches) == 0 {
+		return nil
+	}
+	if err := p.announce(ctx, s); err != nil {
+		p.fail(group, err)
+		return nil
+	}
+	return p.outcome(ctx, s, p.send(ctx, s))
+}
+
+func (p *partition) fail(group []*waiting, err error) {
+	for _, b := range group {
+		b.answer(notAppended(err))
+	}
+}
+
+// ready makes sure that the partition is there and where its log ends, and that
+// enough is known to decide about the batches.
+func (p *partition) ready(ctx context.Context, group []*waiting) error {
+	if ctx.Err() != nil {
+		return backend.ErrUnavailable
+	}
+	if p.store.topicOf(p) == nil {
+		return backend.ErrUnknownTopic
+	}
+	w := &p.writer
+	if !w.started {
+		w.started, w.learnt = true, -1
+	}
+	end, err := p.presentEnd(ctx)
+	if err != nil {
+		return unwritten(err)
+	}
+	if end < w.learnt {
+		// Records that were stored are gone: so is what they said.
+		w.producers, w.learnt = producerstate.Table{}, -1
+	}
+	if !w.sure {
+		w.sure, w.next = true, end
+	}
+	// Since the last request others have written, who have no producers.
+	w.moved(end)
+	for _, b := range group {
+		if b.batch.ProducerID >= 0 {
+			return p.learn(ctx)
+		}
+	}
+	return nil
+}
+
+// moved notes a new end of the log when all batches before it are known of.
+func (w *writer) moved(end int64) {
+	if w.learnt == w.next {
+		w.learnt = end
+	}
+	w.next = end
+}
+
+// presentEnd returns where the log ends, as far as it matters: our own requests
+// move it, and native Iggy clients may.
+func (p *partition) presentEnd(ctx context.Context) (int64, error) {
+	p.mu.Lock()
+	end, at, known, fault := p.end, p.endedAt, !p.startedAt.IsZero() && !p.endedAt.IsZero(), p.fault
+	p.mu.Unlock()
+	switch {
+	case !p.writer.sure || !known || fault != nil:
+		bounds, err := p.probe(ctx)
+		return bounds.End, err
+	case !p.store.cfg.SoleWriter && time.Since(at) > recent:
+		return p.askEnd(ctx)
+	}
+	return end, nil
+}
+
+// announce notes how far the timestamps are ahead of their append, which readers
+// who look for a time have to know.
+func (p *partition) announce(ctx context.Context, s *sending) error {
+	now := p.store.now().UnixMilli()
+	ahead := int64(0)
+	for _, b := range s.batches {
+		ahead = max(ahead, b.batch.MaxTimestamp-now)
+	}
+	if ahead <= 0 || ahead <= p.store.lead(p) {
+		return nil
+	}
+	return unwritten(p.store.raiseLead(ctx, p, ahead))
+}
+
+// send sends the messages of all batches in one request.
+func (p *partition) send(ctx context.Context, s *sending) error {
+	messages := s.batches[0].messages
+	if len(s.batches) > 1 {
+		// Not memory that is used again: a connection that was given up may still
+		// look at it.
+		messages = make([]message.Message, 0, s.count)
+		for _, b := range s.batches {
+			messages = append(messages, b.messages...)
+		}
+	}
+	s.messages = messages
+	return p.store.data.Send(ctx, p.at, p.index, messages)
+}
+
+// unwritten is an error of something that came before a send.
+func unwritten(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, backend.ErrOutcomeUnknown), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %v", backend.ErrUnavailable, err)
+	case client.Code(err) != 0:
+		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+	}
+	return err
+}
