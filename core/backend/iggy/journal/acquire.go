@@ -196,7 +196,6 @@ func (j *Journal) await(ctx context.Context, l *topicLog) error {
 // owner that has written meanwhile stays the owner.
 func (j *Journal) claim(ctx context.Context, l *topicLog) error {
 	s := l.state
-	predecessor := s.owner
 	rec := record{kind: kindClaim, after: s.last, lease: j.lease(ctx)}
 	if s.last == none {
 		rec.kind, rec.number = kindBegin, generationOf(l.at.Name)
@@ -204,9 +203,6 @@ func (j *Journal) claim(ctx context.Context, l *topicLog) error {
 	err := j.append(ctx, l, newEntry(rec))
 	if errors.Is(err, errFenced) && !s.released && s.sealed == 0 {
 		return &OwnedError{j.opts.Stream, s.lease}
-	}
-	if err == nil {
-		j.predecessor = predecessor
 	}
 	return err
 }

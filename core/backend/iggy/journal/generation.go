@@ -195,7 +195,7 @@ func (j *Journal) heal(ctx context.Context, es []*entry) error {
 	for _, e := range missing(left) {
 		e.payload = nil // it gets another number
 	}
-	l.state.content = j.content
+	l.state.content, l.state.owners = j.content, j.log.state.owners
 	if !l.state.owns(j.id) {
 		if err := j.reclaim(ctx, l); err != nil {
 			return err
@@ -211,9 +211,7 @@ func (j *Journal) heal(ctx context.Context, es []*entry) error {
 
 // reclaim claims a log that has lost our claim.
 func (j *Journal) reclaim(ctx context.Context, l *topicLog) error {
-	predecessor := j.predecessor
 	err := j.claim(ctx, l)
-	j.predecessor = predecessor
 	owned := new(OwnedError)
 	if final(err) || errors.As(err, &owned) {
 		j.lose(err)

@@ -92,7 +92,6 @@ type Journal struct {
 	// What follows belongs to Open, and then to the loop.
 
 	log         *topicLog
-	predecessor uuid.UUID // the owner before
 	since       time.Time
 	own         addresses
 	wrote       time.Time // the last sign of life

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/google/uuid"
 )
 
 // Lease says who owns a journal.
@@ -80,8 +78,8 @@ func (j *Journal) renew(ctx context.Context) error {
 	return j.write(ctx, newEntry(record{kind: kindRenew, lease: j.lease(ctx)}))
 }
 
-// ours reports whether a log is still ours, or of the owner before us: then the
-// server has lost our claim.
+// ours reports whether a log that was read anew is still ours, or of an owner
+// before us: then the server has lost our claim.
 func (j *Journal) ours(s *state) bool {
-	return s.last == none || s.owner == j.id || s.owner == j.predecessor && j.predecessor != uuid.Nil
+	return s.last == none || slices.Contains(j.log.state.owners, s.owner)
 }

@@ -112,16 +112,20 @@ func (l *topicLog) send(ctx context.Context, owner uuid.UUID, es []*entry) error
 // catchUp takes what has been added to the log. es are the entries on their way;
 // sure says that the server has acknowledged all that are not stored.
 func (l *topicLog) catchUp(ctx context.Context, es []*entry, sure bool) error {
+	left := missing(es)
+	if sure {
+		if alone, err := l.alone(ctx, left); err != nil {
+			return err
+		} else if alone {
+			return l.takeOwn(left)
+		}
+	}
 	end, err := l.end(ctx)
 	if err != nil {
 		return err
 	}
-	left := missing(es)
-	switch {
-	case end < l.next:
+	if end < l.next {
 		return fmt.Errorf("%w: topic %s ends at %d, and did at %d", errShort, l.at.Name, end, l.next)
-	case sure && end == l.next+uint64(len(left)):
-		return l.takeOwn(left)
 	}
 	if err := l.checkTail(ctx); err != nil {
 		return err
@@ -135,6 +139,22 @@ func (l *topicLog) catchUp(ctx context.Context, es []*entry, sure bool) error {
 			e.stored = true
 		}
 	})
+}
+
+// alone reports that the entries, which the server has acknowledged, are all that
+// is new in the log. It reads the first of them: after a kill that came between
+// the writes of a message and of its index, the message that is sent next is
+// acknowledged and cannot be read.
+func (l *topicLog) alone(ctx context.Context, es []*entry) (bool, error) {
+	p, err := l.poll(ctx, l.next, 1)
+	if err != nil {
+		if unreadable(err) {
+			err = nil
+		}
+		return false, err
+	}
+	return len(p.Messages) > 0 && p.Messages[0].Header.Id == es[0].id && p.Messages[0].Header.Offset == l.next &&
+		p.Current+1 == l.next+uint64(len(es)), nil
 }
 
 // checkTail makes sure that the log still has the message before next: one that

@@ -14,6 +14,7 @@ const maxMissing = 1 << 16
 // and a former owner's records void.
 type state struct {
 	owner    uuid.UUID
+	owners   []uuid.UUID // all that there were, the present one last
 	lease    Lease
 	released bool
 	last     uint64 // the offset of the last valid record, or none
@@ -93,7 +94,7 @@ func (s *state) begin(offset uint64, r *record) bool {
 // claim is valid when its writer has seen everything: an owner that lives, or
 // another candidate, came first otherwise.
 func (s *state) claim(offset uint64, r *record) bool {
-	if !s.complete || s.sealed != 0 || s.last == none || r.after != s.last {
+	if s.sealed != 0 || s.last == none || r.after != s.last {
 		return false
 	}
 	s.own(offset, r)
@@ -102,6 +103,7 @@ func (s *state) claim(offset uint64, r *record) bool {
 
 func (s *state) own(offset uint64, r *record) {
 	s.owner, s.lease, s.released, s.last = r.owner, r.lease, false, offset
+	s.owners = append(s.owners, r.owner)
 	s.seq = r.seq
 	clear(s.missing) // nobody was told that they were stored
 }

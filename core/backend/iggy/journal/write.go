@@ -21,6 +21,7 @@ var errFenced = errors.New("another gateway has taken it over")
 // backend.ErrUnavailable: none is in the log. errShort, errGone, errFenced,
 // backend.ErrStorage: this log can be written no longer.
 func (j *Journal) append(ctx context.Context, l *topicLog, es ...*entry) error {
+	seen := l.state.last
 	for attempt := 0; ; attempt++ {
 		left := missing(es)
 		if len(left) == 0 {
@@ -35,17 +36,14 @@ func (j *Journal) append(ctx context.Context, l *topicLog, es ...*entry) error {
 		}
 		if !errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrOutcomeUnknown) {
 			// Whatever the answer was, the log has the truth.
-			if err := j.verify(ctx, l, es, err == nil); err != nil {
+			if err := j.verify(ctx, l, es, err == nil, seen); err != nil {
 				return err
 			}
 			left = missing(es)
 		}
-		if err == nil && len(left) > 0 {
-			err = errors.New("the server has acknowledged what is not in the log")
-		}
-		// A part of a group must be followed by the rest, whose numbers are taken.
-		whole := len(left) == len(es)
-		if len(left) > 0 && whole && lostNone(err) {
+		// A part of a group must be followed by the rest, whose numbers are taken;
+		// and what is acknowledged without being readable is written once more.
+		if whole := len(left) == len(es); whole && err != nil && !errors.Is(err, backend.ErrOutcomeUnknown) {
 			return unavailable(err)
 		}
 		if len(left) > 0 {
@@ -55,9 +53,6 @@ func (j *Journal) append(ctx context.Context, l *topicLog, es ...*entry) error {
 		}
 	}
 }
-
-// lostNone tells errors after which another attempt is the caller's to make.
-func lostNone(err error) bool { return err != nil && !errors.Is(err, backend.ErrOutcomeUnknown) }
 
 func unavailable(err error) error {
 	if errors.Is(err, backend.ErrUnavailable) {
@@ -82,12 +77,13 @@ func (j *Journal) settle(ctx context.Context, lost *client.Lost) error {
 	}
 }
 
-// verify reads what has come in until that succeeds.
-func (j *Journal) verify(ctx context.Context, l *topicLog, es []*entry, sure bool) error {
+// verify reads what has come in until that succeeds. What somebody else has
+// written after seen makes void whatever we wrote or will write, a claim too.
+func (j *Journal) verify(ctx context.Context, l *topicLog, es []*entry, sure bool, seen uint64) error {
 	for attempt := 0; ; attempt++ {
 		err := l.catchUp(ctx, es, sure)
 		switch {
-		case err == nil && !l.state.owns(j.id):
+		case err == nil && !l.state.owns(j.id) && l.state.last != seen:
 			return fmt.Errorf("%w: process %d on host %s", errFenced, l.state.lease.PID, l.state.lease.Host)
 		case err == nil, errors.Is(err, errShort), errors.Is(err, backend.ErrStorage):
 			return err
