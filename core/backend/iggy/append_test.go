@@ -118,7 +118,7 @@ func TestCallersGo(t *testing.T) {
 	require.NotErrorIs(t, got.Err, backend.ErrOutcomeUnknown, "it will not be written")
 	let(10)
 	require.Equal(t, stored(1), stays.wait(t))
-	require.Equal(t, repeated(0), f.append(0, by(1, 0, "a")))
+	require.Equal(t, twice(0), f.append(0, by(1, 0, "a")))
 	require.Equal(t, []string{"a", "c"}, f.values(0))
 	f.freed(0)
 }
@@ -170,7 +170,7 @@ func TestNativesBetween(t *testing.T) {
 	f.writes.after = nil
 	f.writes.before = slices.Repeat([]string{"n"}, 12_000)
 	require.Equal(t, stored(24_008), f.append(0, by(1, 3, "f")))
-	require.Equal(t, repeated(3), f.append(0, by(1, 1, "b", "c")))
+	require.Equal(t, twice(3), f.append(0, by(1, 1, "b", "c")))
 	require.EqualValues(t, 24_009, f.knownEnd(f.part(0)))
 }
 

@@ -243,8 +243,8 @@ func stored(offset int64) backend.Appended {
 	return backend.Appended{BaseOffset: offset, AppendTime: -1}
 }
 
-// repeated is the answer to one that had been.
-func repeated(offset int64) backend.Appended {
+// twice is the answer to one that had been.
+func twice(offset int64) backend.Appended {
 	return backend.Appended{BaseOffset: offset, AppendTime: -1, Duplicate: true}
 }
 

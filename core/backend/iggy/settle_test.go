@@ -28,7 +28,7 @@ func TestLost(t *testing.T) {
 				f.writes.before, f.writes.after = natives, natives
 				n := int64(len(natives))
 				require.Equal(t, stored(1+n), f.append(0, by(1, 1, "b", "c")))
-				require.Equal(t, repeated(1+n), f.append(0, by(1, 1, "b", "c")))
+				require.Equal(t, twice(1+n), f.append(0, by(1, 1, "b", "c")))
 				f.writes.fails(faults...)
 				require.Equal(t, stored(3+3*n), f.append(0, recordtest.Values("d")))
 				require.Equal(t, stored(4+5*n), f.append(0, by(1, 3, "e")))
@@ -60,7 +60,7 @@ func TestUnsettled(t *testing.T) {
 		let(100)
 		require.Equal(t, stored(0), head.wait(t))
 		require.Equal(t, stored(1), f.append(0, by(3, 0, "c")))
-		require.Equal(t, repeated(0), f.append(0, by(1, 0, "a")))
+		require.Equal(t, twice(0), f.append(0, by(1, 0, "a")))
 		require.Equal(t, []string{"a", "c"}, f.values(0))
 		f.freed(0)
 	}
@@ -70,7 +70,7 @@ func TestUnsettled(t *testing.T) {
 // known when it is sent again.
 func TestLostAndLeft(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[fault]backend.Appended{lostUnwritten: stored(0), lostWritten: repeated(0), lostLate: repeated(0)} {
+	for fault, want := range map[fault]backend.Appended{lostUnwritten: stored(0), lostWritten: twice(0), lostLate: twice(0)} {
 		f := newWriterFakes(t, 1)
 		arrived, let := f.hold()
 		f.writes.fails(fault)
@@ -146,7 +146,7 @@ func TestAway(t *testing.T) {
 	for range 3 {
 		require.ErrorIs(t, f.append(0, by(1, 1, "b")).Err, backend.ErrUnavailable)
 	}
-	require.Equal(t, repeated(0), func() backend.Appended {
+	require.Equal(t, twice(0), func() backend.Appended {
 		f.writes.setAway(false)
 		return f.append(0, by(1, 0, "a"))
 	}())
@@ -175,7 +175,7 @@ func TestServerLosesRecords(t *testing.T) {
 		}
 		require.ErrorIs(t, f.append(0, by(1, 5, "x")).Err, backend.ErrOutOfOrderSequence, "what is lost is not known")
 		require.Equal(t, stored(3), f.append(0, by(1, 3, "3 again")))
-		require.Equal(t, repeated(1), f.append(0, by(1, 1, "1")))
+		require.Equal(t, twice(1), f.append(0, by(1, 1, "1")))
 	}
 }
 
@@ -198,7 +198,7 @@ func TestCloseUnsettled(t *testing.T) {
 	f.records.fail(nil)
 	f.again()
 	let(100)
-	require.Equal(t, repeated(1), f.append(0, by(1, 1, "b")))
+	require.Equal(t, twice(1), f.append(0, by(1, 1, "b")))
 	require.Equal(t, stored(2), f.append(0, by(1, 2, "c")))
 }
 
