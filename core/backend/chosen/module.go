@@ -8,6 +8,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/embedded"
+	"github.com/iggykafka/gateway/core/backend/iggy"
 )
 
 // Module provides the chosen backend. It asks for a Choice and for what the
@@ -19,6 +20,7 @@ type params struct {
 	fx.In
 	Choice   Choice
 	Embedded embedded.Params
+	Iggy     iggy.Params
 }
 
 func provide(p params) (backend.Backend, error) {
@@ -27,6 +29,8 @@ func provide(p params) (backend.Backend, error) {
 		return embedded.Provide(p.Embedded), nil
 	case Memory:
 		return embedded.ProvideInMemory(p.Embedded), nil
+	case Iggy:
+		return iggy.Provide(p.Iggy), nil
 	}
 	return nil, fmt.Errorf("storage.backend: %q is none of %s", p.Choice, strings.Join(Choices(), ", "))
 }
