@@ -34,6 +34,8 @@ type fakeLog struct {
 	last     int64 // −1: never any
 	messages map[int64]message.Message
 	torn     map[int64]bool // polls that include it fail
+	// before is what lies in front of a torn message and has its offset, too.
+	before map[int64][]message.Message
 	// late is by how many µs a poll by time begins before the time that it is
 	// asked for.
 	late uint64
@@ -119,7 +121,10 @@ func (f *fakeRecords) Poll(ctx context.Context, _ client.Topic, partition uint32
 	size := int64(0)
 	for n := uint32(0); n < count && at <= l.last; at++ {
 		if l.torn[at] {
-			return client.Polled{}, ierror.ErrInvalidOffset
+			if from.Kind != iggcon.POLLING_TIMESTAMP {
+				return client.Polled{}, ierror.ErrInvalidOffset
+			}
+			polled.Messages = append(polled.Messages, l.before[at]...)
 		}
 		m, ok := l.messages[at]
 		if !ok {

@@ -10,6 +10,8 @@ import (
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/backend/iggy/message"
 )
 
 const (
@@ -30,7 +32,8 @@ const (
 // them as over what compaction has removed.
 type gaps struct {
 	mu     sync.Mutex
-	ranges []span // ascending, apart from one another
+	ranges []span                    // ascending, apart from one another
+	saved  map[int64]message.Message // salvaged; polls end before them
 	// missing is the offset that answers left out last.
 	missing struct {
 		offset int64
@@ -87,7 +90,7 @@ func (g *gaps) add(first, next int64) bool {
 func (g *gaps) clear() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.ranges = nil
+	g.ranges, g.saved = nil, nil
 }
 
 // stillMissing notes that an answer left an offset out, and reports whether that
@@ -134,6 +137,11 @@ func (p *partition) fetch(ctx context.Context, at, until int64, count int) (mess
 		if n <= 0 {
 			return nil, at, nil
 		}
+		if saved, ok := p.gaps.next(at, at+n); ok {
+			if n = offsetOf(&saved) - at; n == 0 {
+				return []iggcon.IggyMessage{saved}, at + 1, nil
+			}
+		}
 		budget--
 		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(at)), uint32(n))
 		switch {
@@ -142,8 +150,16 @@ func (p *partition) fetch(ctx context.Context, at, until int64, count int) (mess
 			count = int(max(1, n/4))
 			continue
 		case unreadable(err):
-			if err := p.search(ctx, at, at+n, &budget); err != nil {
+			found, err := p.search(ctx, at, at+n, &budget)
+			if err != nil {
 				return nil, at, err
+			}
+			if found != nil {
+				before := offsetOf(&found[0]) - at
+				if before == 0 {
+					return found, at + 1, nil
+				}
+				count = min(count, int(before))
 			}
 			continue
 		case err != nil:
@@ -179,34 +195,41 @@ func between(messages []iggcon.IggyMessage, first, next int64) []iggcon.IggyMess
 	return messages
 }
 
-// search finds the first unreadable offset of a range that cannot be polled, by
-// halves, and skips it. Where no half fails, the fault has passed.
-func (p *partition) search(ctx context.Context, first, next int64, budget *int) error {
-	for {
-		if next-first > 1 {
-			middle := first + (next-first)/2
-			bad, err := p.fails(ctx, first, middle, budget)
-			if err != nil {
-				return err
-			}
-			if bad == nil {
-				bad, err = p.fails(ctx, middle, next, budget)
-				if err != nil || bad == nil {
-					return err
-				}
-				first = middle
-				continue
-			}
+// search finds the first offset of a range on account of which it cannot be
+// polled, by halves. It salvages the message or skips the offset; where no half
+// fails, the fault has passed.
+func (p *partition) search(ctx context.Context, first, next int64, budget *int) (salvaged []iggcon.IggyMessage, err error) {
+	for next-first > 1 {
+		middle := first + (next-first)/2
+		bad, err := p.fails(ctx, first, middle, budget)
+		if err != nil {
+			return nil, err
+		}
+		if bad != nil {
 			next = middle
 			continue
 		}
-		// One offset: it is gone for good for every consumer, so look twice.
-		bad, err := p.fails(ctx, first, next, budget)
-		if err == nil && bad != nil {
-			p.skip(first, next, bad)
+		bad, err = p.fails(ctx, middle, next, budget)
+		if err != nil || bad == nil {
+			return nil, err
 		}
-		return err
+		first = middle
 	}
+	// One offset: it is gone for good for every consumer, so look twice.
+	bad, err := p.fails(ctx, first, next, budget)
+	if err != nil || bad == nil {
+		return nil, err
+	}
+	m, ok, err := p.salvage(ctx, first, budget)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		p.gaps.save(m)
+		return []iggcon.IggyMessage{m}, nil
+	}
+	p.skip(first, next, bad)
+	return nil, nil
 }
 
 // fails polls a range and returns the server's error when it cannot be read.

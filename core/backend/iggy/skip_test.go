@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/message"
 	"github.com/iggykafka/gateway/core/record"
 )
 
@@ -171,4 +172,39 @@ func TestGaps(t *testing.T) {
 			require.Greater(rt, until, int64(70))
 		}
 	})
+}
+
+// What was killed between log and index lies in front of a message that has been
+// acknowledged since: that one is found by its time.
+func TestMessagesBehindTornOnesAreSalvaged(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 1, soleReader)
+	for i, v := range numbers(100) {
+		f.records.add(0, uint64(1000*i), natives(v)...)
+	}
+	f.records.change(0, tear(0, 50, 70, 99))
+	whole := func(at int64, payload string) message.Message {
+		m := native(payload, 0)
+		m.Header.Offset = uint64(at)
+		return m
+	}
+	f.records.change(0, func(l *fakeLog) {
+		l.before = map[int64][]message.Message{
+			0:  {whole(0, "torn")},
+			50: {whole(50, "torn"), whole(51, "torn")},
+			99: {whole(99, "torn")},
+		}
+	})
+	for range 2 {
+		got := f.consume(0, f.bounds(0).Start, manyBytes)
+		require.Len(t, got, 99, "nothing lies before offset 70")
+		for _, r := range got {
+			require.Equal(t, fmt.Sprint(r.Offset), string(r.Value))
+		}
+	}
+	require.EqualValues(t, 1, f.Store.skipped.Load())
+	require.Len(t, messages(f.logs, zapcore.WarnLevel), 3)
+	got, err := f.FindTime(t.Context(), f.id(0), 0)
+	require.NoError(t, err)
+	require.Zero(t, got.Offset)
 }
