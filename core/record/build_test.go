@@ -101,6 +101,7 @@ func TestClientsReadWhatIsBuilt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			batch, random := batch, random
 			var b record.Builder
 			for range 3 { // encoders are used again
 				batch.Codec, random.Codec = codec, codec

@@ -142,22 +142,22 @@ func TestReadBombs(t *testing.T) {
 	}
 }
 
-// Millions of headers take no memory beside their own bytes.
+// Many headers take no memory beside their own bytes.
 func TestReadManyHeaders(t *testing.T) {
-	one := recordtest.Record{Headers: make([]kmsg.Header, 1_000_000)}
+	one := recordtest.Record{Headers: make([]kmsg.Header, 100_000)}
 	b := recordtest.New(one).Batch(t)
 	n := 0
 	allocs := testing.AllocsPerRun(1, func() {
 		n = 0
 		require.NoError(t, b.Read(context.Background(), 0, func(r *record.Record) error {
-			require.Equal(t, 1_000_000, r.Headers.Len())
+			require.Equal(t, 100_000, r.Headers.Len())
 			for h := r.Headers; h.Next(); {
 				n++
 			}
 			return nil
 		}))
 	})
-	require.Equal(t, 1_000_000, n)
+	require.Equal(t, 100_000, n)
 	require.Less(t, allocs, 20.0)
 }
 

@@ -185,10 +185,10 @@ func TestFromBatchErrors(t *testing.T) {
 // What swells, and a count that is not true, cost no more than the limits.
 func TestFromBatchBombs(t *testing.T) {
 	swelling := recordtest.New()
-	for range 64 {
+	for range 16 {
 		swelling.Records = append(swelling.Records, recordtest.Record{Value: make([]byte, 1<<20)})
 	}
-	tiny := recordtest.Values(make([]string, 200_000)...)
+	tiny := recordtest.Values(make([]string, 100_000)...)
 	for name, c := range map[string]recordtest.Batch{
 		"values": swelling.Compressed(record.Zstd), "records": tiny.Compressed(record.Zstd),
 	} {
