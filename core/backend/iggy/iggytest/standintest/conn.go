@@ -14,6 +14,9 @@ const (
 	// maxControlPayload is the largest body of a request that is no send.
 	maxControlPayload = 10 << 20
 	noUser            = ^uint32(0)
+	// firstRead is the most memory that is taken before a request has come, in
+	// bytes.
+	firstRead = 1 << 20
 )
 
 // conn is a connection, served by one goroutine.
@@ -84,6 +87,7 @@ func (c *conn) read() (*request, error) {
 // bytes reads n bytes, and takes memory as they come.
 func (c *conn) bytes(n int64) ([]byte, error) {
 	var b bytes.Buffer
+	b.Grow(int(min(n, firstRead)) + bytes.MinRead)
 	if _, err := io.CopyN(&b, c, n); err != nil {
 		return nil, err
 	}
