@@ -1,5 +1,162 @@
 package iggy
 
-import "context"
+import (
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
 
-func (s *Store) check(context.Context) {}
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	ierror "github.com/apache/iggy/foreign/go/errors"
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
+)
+
+const (
+	// knownVersion is the version whose behaviour the gateway was made for.
+	knownVersion = "0.8.0"
+	// checkTimeout bounds the look at the server after a start.
+	checkTimeout = 30 * time.Second
+	// checkPrefix begins the names of topics that are made to look at the server.
+	checkPrefix = "check-"
+)
+
+// check looks at what the server lets a client see of its settings, and says in
+// one line each what loses data or does not work, and what to do. It is silent
+// where it cannot be certain.
+func (s *Store) check(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	s.checkServer(ctx)
+	s.checkAddress(ctx)
+	s.checkTopics()
+	switch saved, err := s.savesAtOnce(ctx); {
+	case err != nil:
+		s.log.Info("the gateway cannot see whether Iggy saves messages before it answers; unless system.partition.messages_required_to_save is 1, a kill of the server loses acknowledged records, and a loss of power does unless system.partition.enforce_fsync is true")
+	case saved:
+		s.log.Info("Iggy seems to save messages before it answers; unless system.partition.enforce_fsync is true, which the gateway cannot see, a loss of power still loses acknowledged records")
+	default:
+		s.log.Warn("Iggy answers before it saves messages: a kill of the server loses acknowledged records; set system.partition.messages_required_to_save = 1 (IGGY_SYSTEM_PARTITION_MESSAGES_REQUIRED_TO_SAVE), and enforce_fsync = true against the loss of power")
+	}
+}
+
+func (s *Store) checkServer(ctx context.Context) {
+	stats, err := s.server.Stats(ctx)
+	switch {
+	case client.Code(err) == ierror.UnauthorizedCode:
+		s.log.Warn("the user may not read server information: after a lost connection the gateway has to wait until it is certain what became of a request; give it the permission read_servers",
+			zap.String("user", s.cfg.Username))
+	case err == nil && stats.IggyServerVersion != knownVersion:
+		s.log.Warn("the gateway was made for another version of Iggy; read docs/iggy.md before data depends on it",
+			zap.String("version", stats.IggyServerVersion), zap.String("made_for", knownVersion))
+	}
+}
+
+// checkAddress warns of passwords and records in the clear on a public network.
+func (s *Store) checkAddress(ctx context.Context) {
+	host, _, err := net.SplitHostPort(s.cfg.Address)
+	if err != nil || s.cfg.TLS.Enabled {
+		return
+	}
+	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return
+	}
+	for _, ip := range found {
+		if public(ip.Unmap()) {
+			s.log.Warn("the connection to Iggy is not encrypted and its address is public; set iggy.tls.enabled",
+				zap.String("address", s.cfg.Address), zap.Stringer("ip", ip))
+			return
+		}
+	}
+}
+
+func public(ip netip.Addr) bool {
+	return !ip.IsLoopback() && !ip.IsPrivate() && !ip.IsLinkLocalUnicast() && !ip.IsUnspecified()
+}
+
+// checkTopics looks at the settings of topics.
+func (s *Store) checkTopics() {
+	expires := false
+	for _, t := range s.catalog.topics() {
+		has := t.seen.has
+		if has.size == 0 {
+			s.log.Warn("a topic was made with the server's default size, which Iggy reads as 0 after a restart: its cleaner deletes all but the last segment of each partition; set retention.bytes of the topic, -1 for no limit",
+				zap.String("topic", t.info.Name))
+		}
+		expires = expires || has.ms() != -1 || has.bytes(1) != -1
+	}
+	if expires {
+		s.log.Info("there are topics with retention; Iggy applies it only where data_maintenance.messages.cleaner_enabled is true, which the gateway cannot see, and to whole segments")
+	}
+}
+
+// savesAtOnce finds out whether a message is on its way to the disk before the
+// server answers: the server tells how many bytes it has written, so a message
+// larger than a page either shows or does not. That the count can be trusted is
+// seen from more than any server keeps back. An error means that it is not known.
+func (s *Store) savesAtOnce(ctx context.Context) (bool, error) {
+	const (
+		little = 256 << 10 // below system.partition.size_of_messages_required_to_save, 1 MiB by default
+		much   = 4 << 20   // and above it
+	)
+	at := client.Topic{Stream: s.cfg.InternalStream, Name: checkPrefix + uuid.NewString()}
+	if err := s.removeCheckTopics(ctx); err != nil {
+		return false, err
+	}
+	keep := client.TopicSettings{Partitions: 1, Expiry: iggcon.IggyExpiryNeverExpire, MaxSize: unlimited}
+	if _, err := s.server.CreateTopic(ctx, at, keep); err != nil {
+		return false, err
+	}
+	defer func() { _ = s.server.DeleteTopic(context.WithoutCancel(ctx), at) }()
+	first, err := s.written(ctx, at, little)
+	if err != nil {
+		return false, err
+	}
+	if first >= little/2 {
+		return true, nil
+	}
+	more, err := s.written(ctx, at, much)
+	if err != nil {
+		return false, err
+	}
+	if more < much/2 {
+		return false, errNotSeen
+	}
+	return false, nil
+}
+
+// written sends a message of a size and returns how many bytes the server has
+// written meanwhile.
+func (s *Store) written(ctx context.Context, at client.Topic, size int) (int, error) {
+	before, err := s.server.Stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	m, err := iggcon.NewIggyMessage(make([]byte, size))
+	if err != nil {
+		return 0, err
+	}
+	if err := s.server.Send(ctx, at, 0, []iggcon.IggyMessage{m}); err != nil {
+		return 0, err
+	}
+	after, err := s.server.Stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int(after.WrittenBytes - before.WrittenBytes), nil
+}
+
+// removeCheckTopics removes what a look that was cut short has left.
+func (s *Store) removeCheckTopics(ctx context.Context) error {
+	topics, err := s.server.Topics(ctx, s.cfg.InternalStream)
+	for _, t := range topics {
+		if strings.HasPrefix(t.Name, checkPrefix) {
+			_ = s.server.DeleteTopic(ctx, client.Topic{Stream: s.cfg.InternalStream, Name: t.Name})
+		}
+	}
+	return err
+}

@@ -144,7 +144,9 @@ func (s *Store) Close() error {
 		}
 		s.stop()
 		s.lastEnds()
-		err = s.ledger.Close()
+		if err = s.ledger.Close(); s.lost.Load() {
+			err = nil // that has been said
+		}
 		s.server.Close()
 	})
 	if err != nil {
@@ -197,6 +199,9 @@ func (s *Store) watchLease(ctx context.Context) {
 		s.opts.OnLost(errLost)
 	}
 }
+
+// errNotSeen: the server does not tell what it writes.
+var errNotSeen = errors.New("the server does not tell what it writes")
 
 // errLost is what OnLost gets.
 var errLost = errors.New("iggy.internal_stream: the lease is lost: another gateway has taken it, or Iggy was away for too long; stop one of them, or give each a stream of its own")
