@@ -37,7 +37,7 @@ func (c *conn) own(ctx context.Context) {
 		if err != nil {
 			c.failures++
 			c.client.failed(err)
-			c.wait(ctx, err)
+			c.wait(ctx, err, c.client.opened())
 			continue
 		}
 		began := time.Now()
@@ -48,7 +48,7 @@ func (c *conn) own(ctx context.Context) {
 		if c.failures++; time.Since(began) >= steadyAfter {
 			c.failures = 1
 		}
-		c.wait(ctx, s.relay.cause)
+		c.wait(ctx, s.relay.cause, nil)
 	}
 }
 
@@ -73,8 +73,8 @@ func (c *conn) watch(ctx context.Context, s *session) {
 }
 
 // wait is the pause before the next attempt: it doubles up to MaxBackoff, and
-// its second half is random.
-func (c *conn) wait(ctx context.Context, cause error) {
+// its second half is random. sooner cuts it short.
+func (c *conn) wait(ctx context.Context, cause error, sooner <-chan struct{}) {
 	pause := c.client.cfg.MaxBackoff
 	if shift := min(c.failures-1, 16); firstBackoff<<shift < pause {
 		pause = firstBackoff << shift
@@ -87,6 +87,7 @@ func (c *conn) wait(ctx context.Context, cause error) {
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-sooner:
 	case <-ctx.Done():
 	}
 }
@@ -119,7 +120,7 @@ func (c *conn) open(ctx context.Context) (*session, error) {
 	if err := s.login(raw.LocalAddr().String()); err != nil {
 		s.close()
 		c.client.untrack(relay)
-		return nil, err
+		return nil, c.client.explain(ctx, err)
 	}
 	return s, nil
 }
@@ -128,9 +129,6 @@ func (c *conn) open(ctx context.Context) (*session, error) {
 // which is not ours where addresses are translated on the way.
 func (s *session) login(local string) error {
 	err := s.client.cfg.login(s.sdk)
-	if errors.Is(s.relay.ended(), errServerTLS) {
-		return &refused{"iggy.tls.enabled", errServerTLS}
-	}
 	if cause := s.relay.ended(); cause != nil && Code(err) == 0 {
 		return cause
 	}
@@ -146,4 +144,29 @@ func (s *session) login(local string) error {
 		s.me = address
 	}
 	return nil
+}
+
+// explain looks whether a server that ended a plain connection before the login
+// was answered did so because it speaks TLS: Iggy's closes it without a word. It
+// looks once, during a start.
+func (c *Client) explain(ctx context.Context, err error) error {
+	if c.tls == nil && errors.Is(err, errServerClosed) && c.mayProbe() {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if speaksTLS(ctx, c.cfg.Address) {
+			err = errServerTLS
+		}
+	}
+	if errors.Is(err, errServerTLS) {
+		return &refused{"iggy.tls.enabled", err}
+	}
+	return err
+}
+
+func (c *Client) mayProbe() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.wasUp && !c.probed
+	c.probed = true
+	return first
 }

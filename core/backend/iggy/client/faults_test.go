@@ -55,7 +55,7 @@ func TestBrokenReplies(t *testing.T) {
 		"huge":              {raw: huge, keep: true, is: ErrReplyTooLarge},
 		"too short to read": {raw: reply(0, []byte{1, 2, 3}), keep: true, is: ErrBadReply},
 		"messages missing":  {raw: reply(0, counted), keep: true, is: ErrBadReply},
-		"a TLS alert":       {raw: []byte{21, 3, 3, 0, 2, 2, 10, 0}, keep: true, is: errServerTLS},
+		"a TLS alert":       {raw: []byte{21, 3, 3, 0, 2, 2, 10}, is: errServerTLS},
 		"two":               {raw: tooMany, keep: true, is: errUnasked},
 	} {
 		t.Run(name, func(t *testing.T) {

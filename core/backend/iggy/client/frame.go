@@ -40,11 +40,12 @@ func putHeader(header []byte, first, second uint32) {
 	binary.LittleEndian.PutUint32(header[4:], second)
 }
 
-// isAlert tells that what should be a reply is a TLS record: the server speaks
-// TLS and this side does not.
-func isAlert(header []byte) bool {
+// isAlert tells that what should be a reply is a TLS record, of 7 bytes: the
+// server speaks TLS and this side does not. As a status it would be none of
+// Iggy's.
+func isAlert(head []byte) bool {
 	const alert, tlsMajor = 21, 3
-	return header[0] == alert && header[1] == tlsMajor && header[2] <= 4
+	return len(head) >= 5 && head[0] == alert && head[1] == tlsMajor && head[2] <= 4 && head[3] == 0 && head[4] == 2
 }
 
 // addressOf takes the address out of the answer to codeMe: u32 client id · u32

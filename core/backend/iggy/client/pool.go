@@ -54,9 +54,11 @@ type Client struct {
 	live    map[*session]struct{} // those that are logged in
 	up      bool
 	changed chan struct{}
+	next    chan struct{}
 	wasUp   bool   // it has been up before
 	ending  bool   // Close was called
 	waiting bool   // the line about a server that is not there yet has been logged
+	probed  bool   // it was looked whether the server speaks TLS
 	refusal string // the last refusal that was logged
 
 	cancel context.CancelFunc
@@ -81,7 +83,7 @@ func New(cfg Config, opts Options) (*Client, error) {
 	}
 	c := &Client{
 		cfg: cfg, tls: secure, log: opts.Log, opening: make(chan struct{}, 1), fatal: make(chan error, 1),
-		relays: map[*relay]struct{}{}, live: map[*session]struct{}{}, changed: make(chan struct{}), cancel: func() {},
+		relays: map[*relay]struct{}{}, live: map[*session]struct{}{}, changed: make(chan struct{}), next: make(chan struct{}), cancel: func() {},
 	}
 	if c.log == nil {
 		c.log = zap.NewNop()

@@ -143,10 +143,12 @@ func (r *relay) replies() error {
 	buf := make([]byte, relayBuffer)
 	for {
 		n, err := io.ReadAtLeast(r.server, buf, headerBytes)
-		if n == 0 && errors.Is(err, io.EOF) {
+		switch {
+		case n == 0 && errors.Is(err, io.EOF):
 			return errServerClosed
-		}
-		if err != nil {
+		case isAlert(buf[:n]):
+			return errServerTLS
+		case err != nil:
 			return fmt.Errorf("from the Iggy server: %w", err)
 		}
 		if err := r.reply(buf, n); err != nil {
@@ -157,9 +159,6 @@ func (r *relay) replies() error {
 
 // reply passes one reply on, of which n bytes are in buf.
 func (r *relay) reply(buf []byte, n int) error {
-	if isAlert(buf) {
-		return errServerTLS
-	}
 	if !r.inFlight.Load() {
 		return errUnasked
 	}

@@ -28,12 +28,22 @@ func (c *Client) Changed() <-chan struct{} {
 	return c.changed
 }
 
+// opened returns a channel that is closed when the next connection has been made:
+// those that could not be made before need not wait longer.
+func (c *Client) opened() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next
+}
+
 // sessionUp notes that a connection is logged in, before it takes requests.
 func (c *Client) sessionUp(l *lane, s *session) {
 	c.heard()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.generation.Add(1)
+	close(c.next)
+	c.next = make(chan struct{})
 	l.up++
 	c.live[s] = struct{}{}
 	c.refresh(nil)
