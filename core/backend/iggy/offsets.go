@@ -24,6 +24,10 @@ const (
 	zeroByte = "\x00\xff"
 )
 
+// commitPatience is how long a commit waits for a server that does not answer. The
+// heartbeats of a member come over the same connection, and wait behind it.
+const commitPatience = 2 * time.Second
+
 func groupKey(group string) string {
 	return keyOffset + strings.ReplaceAll(group, "\x00", zeroByte) + groupEnd
 }
@@ -67,6 +71,8 @@ func (s *Store) CommitOffsets(ctx context.Context, group string, commits []backe
 	if len(changes) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, commitPatience)
+	defer cancel()
 	return s.ledger.Commit(ctx, changes)
 }
 
@@ -141,6 +147,8 @@ func (s *Store) DeleteOffsets(ctx context.Context, group string) error {
 	if len(changes) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, commitPatience)
+	defer cancel()
 	return s.ledger.Commit(ctx, changes)
 }
 
