@@ -92,7 +92,7 @@ func (s *Store) lookNow(ctx context.Context) error {
 		s.catalog.mu.Unlock()
 	} else {
 		for _, p := range s.catalog.publish(began, topics, counts) {
-			p.wake()
+			p.drop()
 		}
 	}
 	return s.purge(ctx, all, replaced)

@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
 	"github.com/iggykafka/gateway/core/backend"
@@ -244,4 +247,44 @@ func (p *partition) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.startedAt, p.endedAt = p.startedAt.Add(-1e12), p.endedAt.Add(-1e12)
+}
+
+// What is cached of a topic goes with it; what readers count is shown.
+func TestDeletedTopicsLeaveTheCache(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	f := newReaderFakes(t, 1, func(f *fakes) { f.opts.Metrics = reg })
+	shown := func(name string) (value float64) {
+		families, err := reg.Gather()
+		require.NoError(t, err)
+		for _, family := range families {
+			if family.GetName() == "kafka_gateway_iggy_"+name {
+				m := family.GetMetric()[0]
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+		t.Fatal("no metric " + name)
+		return 0
+	}
+	f.produce(0, recordtest.Values("a"), 1)
+	require.Greater(t, shown("cache_bytes"), 60.0)
+	require.NoError(t, f.DeleteTopic(t.Context(), f.topic.ID))
+	require.Zero(t, shown("cache_bytes"))
+	require.Zero(t, shown("unreadable_messages_total"))
+}
+
+// Consumers get past offsets at the end of a log of which nothing can be read.
+func TestConsumersPassOverGaps(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 1, soleReader)
+	f.records.add(0, 1, natives("a", "b", "c", "d")...)
+	f.records.change(0, tear(2, 3))
+	for at := int64(0); at < 4; {
+		b, bounds, err := f.Read(t.Context(), backend.Read{Partition: f.id(0), Offset: at, MaxBytes: manyBytes})
+		require.NoError(t, err)
+		got := kmsg.FetchResponseTopicPartition{HighWatermark: bounds.End, LastStableOffset: bounds.End, RecordBatches: b}
+		_, next := kgo.ProcessFetchPartition(kgo.ProcessFetchPartitionOpts{Topic: "t", Offset: at}, &got, kgo.DefaultDecompressor(), nil)
+		require.Greater(t, next, at, "franz-go goes on")
+		at = next
+	}
 }

@@ -102,6 +102,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.data = s.server
+	if err := s.measure(); err != nil {
+		return fmt.Errorf("metrics of the Iggy backend: %w", err)
+	}
 	if err := s.server.Start(ctx); err != nil {
 		return err
 	}
