@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -43,7 +44,7 @@ func startScene(t *testing.T, iggy iggytest.Server, opts ...kgo.Opt) *scene {
 		startProducer(t, s.gateway.addr, often, append(opts, kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(1))...),
 	}
 	s.group = startConsumers(t, s.gateway.addr, "billing", 2, []string{once, often}, opts...)
-	s.progress("at the start")
+	s.progress("start")
 	return s
 }
 
@@ -61,7 +62,7 @@ func (s *scene) progress(when string) (acked, consumed time.Duration) {
 			got[at] = s.group.count(at)
 		}
 	}
-	require.Eventually(s.t, func() bool {
+	s.await(when+": a partition takes no records", func() bool {
 		for i, p := range s.producers {
 			for partition, n := range p.counts() {
 				if n <= before[i][partition] {
@@ -70,17 +71,37 @@ func (s *scene) progress(when string) (acked, consumed time.Duration) {
 			}
 		}
 		return true
-	}, patience, time.Millisecond, "a partition takes no records %s", when)
+	})
 	acked = time.Since(began)
-	require.Eventually(s.t, func() bool {
+	s.await(when+": a partition hands out no records", func() bool {
 		for at, n := range got {
 			if s.group.count(at) <= n {
 				return false
 			}
 		}
 		return true
-	}, patience, time.Millisecond, "a partition hands out no records %s", when)
+	})
 	return acked, time.Since(began)
+}
+
+// await waits until something is so, and says how far all have come when it does not become so.
+func (s *scene) await(otherwise string, so func() bool) {
+	s.t.Helper()
+	end := time.Now().Add(patience)
+	for ; !so(); <-time.After(time.Millisecond) {
+		for _, p := range s.producers {
+			require.NoError(s.t, p.failure(), "%s: the producer of %s gave up", otherwise, p.topic)
+		}
+		if time.Now().After(end) {
+			for _, p := range s.producers {
+				for partition, acked := range p.counts() {
+					at := place{p.topic, int32(partition)}
+					s.t.Logf("%v: %d acknowledged, %d consumed, %d committed", at, acked, s.group.count(at), s.group.acknowledged()[at])
+				}
+			}
+			require.Fail(s.t, otherwise)
+		}
+	}
 }
 
 // commitsKept fails the test when a commit that was acknowledged is gone.
@@ -102,7 +123,7 @@ func (s *scene) commitsKept() {
 func (s *scene) end() {
 	for _, p := range s.producers {
 		p.stop()
-		require.NoError(s.t, p.failed, p.topic)
+		require.NoError(s.t, p.failure(), p.topic)
 	}
 	s.observer = clienttest.NewObserver(s.t, s.gateway.addr)
 	for _, p := range s.producers {
@@ -116,8 +137,7 @@ func (s *scene) end() {
 		}
 		for partition, found := range records {
 			at := place{p.topic, int32(partition)}
-			require.Eventually(s.t, func() bool { return s.group.count(at) == len(found) }, patience, 10*time.Millisecond,
-				"the group did not get all records of %v", at)
+			s.await(fmt.Sprintf("the group did not get all %d records of %v", len(found), at), func() bool { return s.group.count(at) == len(found) })
 		}
 	}
 	s.group.stop()
@@ -168,6 +188,6 @@ func (s *scene) round(victim string) (acked, consumed time.Duration) {
 		s.gateway.await()
 	}
 	up := time.Since(began)
-	acked, consumed = s.progress("after a kill of " + victim)
+	acked, consumed = s.progress("kill of " + victim)
 	return up + acked, up + consumed
 }

@@ -31,7 +31,8 @@ func (l *latencies) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE
 		l.failed[key] = err
 		return
 	}
-	l.longest[key] = max(l.longest[key], e2e.DurationE2E())
+	// Answers come in order: it is from the one before on that this one is waited for.
+	l.longest[key] = max(l.longest[key], e2e.TimeToRead)
 }
 
 func (l *latencies) reset() {
@@ -50,10 +51,13 @@ func (l *latencies) String() string {
 	return strings.Join(out, ", ")
 }
 
-// requestTimeout is the default of iggy.request_timeout, and grace what a busy machine may add to a deadline.
 const (
+	// requestTimeout is the default of iggy.request_timeout.
 	requestTimeout = 5 * time.Second
-	grace          = time.Second
+	// commitPatience is how long a commit waits for Iggy.
+	commitPatience = 2 * time.Second
+	// grace is what a busy machine may add to a deadline.
+	grace = time.Second
 )
 
 // deadline is how long a request may take at most, whatever Iggy does.
@@ -61,6 +65,8 @@ func deadline(key int16) time.Duration {
 	switch kmsg.Key(key) {
 	case kmsg.Heartbeat, kmsg.FindCoordinator, kmsg.ApiVersions:
 		return grace
+	case kmsg.OffsetCommit: // heartbeats come behind it
+		return commitPatience + grace
 	case kmsg.Produce:
 		return produceTimeout + grace
 	case kmsg.Fetch:
@@ -86,7 +92,7 @@ func TestPause(t *testing.T) {
 		during := [2]int{s.producers[0].total(), s.producers[1].total()}
 		require.NotZero(t, before)
 		iggy.Resume()
-		acked, consumed := s.progress("after the pause")
+		acked, consumed := s.progress("the pause")
 		t.Logf("paused %v (%d and %d records were on their way): all partitions took records %v after it, and handed them out after %v",
 			pause(t), during[0]-before[0], during[1]-before[1], acked, consumed)
 		t.Logf("longest answers: %v", measured)

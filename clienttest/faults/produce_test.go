@@ -109,6 +109,13 @@ func (p *producer) fail(err error) {
 	}
 }
 
+// failure says why the producer gave up, if it did.
+func (p *producer) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failed
+}
+
 // counts returns how many records of each partition are acknowledged.
 func (p *producer) counts() (out [partitions]int) {
 	p.mu.Lock()
