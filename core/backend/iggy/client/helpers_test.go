@@ -66,3 +66,12 @@ func topicWith(t *testing.T, c *Client, partitions uint32) Topic {
 	require.NoError(t, err)
 	return topic
 }
+
+// each runs a test with the stand-in and with the real server.
+func each(t *testing.T, test func(*testing.T, iggytest.Server), opts ...iggytest.Option) {
+	t.Parallel()
+	iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
+		t.Parallel()
+		test(t, start(t, opts...))
+	})
+}

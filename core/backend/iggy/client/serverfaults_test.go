@@ -1,0 +1,264 @@
+package client
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/standintest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/wiretest"
+)
+
+// back is how long the client may take to work again once the server does.
+const back = 2 * time.Second
+
+func TestKillAndRestart(t *testing.T) { each(t, killAndRestart) }
+
+func killAndRestart(t *testing.T, server iggytest.Server) {
+	c := start(t, configFor(server.Address()))
+	topic := topicWith(t, c, 4)
+	for _, end := range []func(){server.Kill, server.Stop} {
+		before := c.Generation()
+		end()
+		require.Eventually(t, func() bool { return !c.Up() }, soon, tick)
+		began := time.Now()
+		require.ErrorIs(t, c.Send(t.Context(), topic, 0, messages(1)), backend.ErrUnavailable)
+		require.Less(t, time.Since(began), time.Second)
+		server.Start()
+		require.Eventually(t, c.Up, back, tick)
+		require.Greater(t, c.Generation(), before)
+		for p := range uint32(4) {
+			require.NoError(t, c.Send(t.Context(), topic, p, messages(1)))
+		}
+	}
+}
+
+// servers starts a test with every server there is.
+func servers(t *testing.T, test func(*testing.T, iggytest.Server)) {
+	t.Parallel()
+	for name, start := range map[string]func(testing.TB) iggytest.Server{
+		"stand-in": func(t testing.TB) iggytest.Server { return iggytest.StandIn(t) },
+		"one shard": func(t testing.TB) iggytest.Server {
+			return iggytest.Real(t, iggytest.NoFsync())
+		},
+		"two shards": func(t testing.TB) iggytest.Server {
+			return iggytest.Real(t, iggytest.NoFsync(), iggytest.Env("IGGY_SYSTEM_SHARDING_CPU_ALLOCATION", "2"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t))
+		})
+	}
+}
+
+// Writers send numbers, settle what is lost and look at the tail, as the gateway
+// does. In the end every number is there once and in order, whatever happened.
+func TestNothingLostOrDoubled(t *testing.T) { servers(t, nothingLostOrDoubled) }
+
+func nothingLostOrDoubled(t *testing.T, server iggytest.Server) {
+	cfg := configFor(server.Address())
+	cfg.RequestTimeout = time.Second
+	c := start(t, cfg)
+	_, finish := writers(t, c)
+	for range 2 {
+		under := func(f func()) { time.Sleep(150 * time.Millisecond); f() } // the load of the writers
+		under(server.Pause)
+		require.Eventually(t, func() bool { return !c.Up() }, soon, tick)
+		server.Resume()
+		require.Eventually(t, c.Up, back, tick)
+		under(c.Kill)
+		under(server.Kill)
+		server.Start()
+		require.Eventually(t, c.Up, back, tick)
+	}
+	finish()
+}
+
+// writers write to four partitions; finish stops them and reads what is there.
+func writers(t *testing.T, c *Client) (topic Topic, finish func()) {
+	topic = topicWith(t, start(t, configFor(c.cfg.Address)), 4)
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	counts := make([]uint64, 4)
+	for p := range counts {
+		all.Go(func() { counts[p] = write(t, c, topic, uint32(p), stop) })
+	}
+	return topic, func() {
+		close(stop)
+		all.Wait()
+		for p, n := range counts {
+			t.Logf("partition %d: %d messages", p, n)
+			verify(t, c, topic, uint32(p), n)
+		}
+	}
+}
+
+// The same with every fault that the stand-in has, at sends and at what settles
+// them.
+func TestNothingLostOrDoubledByFaults(t *testing.T) {
+	t.Parallel()
+	server := iggytest.StandIn(t)
+	cfg := configFor(server.Address())
+	cfg.RequestTimeout = 200 * time.Millisecond
+	c := start(t, cfg)
+	topic, finish := writers(t, c)
+	for round := range 3 {
+		for _, fault := range []standintest.Fault{
+			{Kind: standintest.CutBefore}, {Kind: standintest.CutAfter}, {Kind: standintest.CutWithin, Bytes: 3},
+			{Kind: standintest.SilentBefore}, {Kind: standintest.SilentAfter}, {Kind: standintest.Drip, Pace: time.Hour},
+			{Kind: standintest.WrongLength, Length: math.MaxUint32}, {Kind: standintest.WrongLength, Length: 1},
+			{Kind: standintest.Refuse, Status: 40}, {Kind: standintest.Refuse, Status: 4006},
+			{Kind: standintest.RefuseAfter, Status: 4006}, {Kind: standintest.RefuseAfter, Status: 77},
+		} {
+			fault.Code, fault.Stream, fault.Nth, fault.Times = wiretest.SendMessages, topic.Stream, 1+round, 2
+			before := value(t, c.metrics.timeouts)
+			f := server.Inject(fault)
+			<-f.Struck()
+			if slices.Contains([]standintest.Kind{standintest.SilentBefore, standintest.SilentAfter, standintest.Drip}, fault.Kind) {
+				require.Eventually(t, func() bool { return value(t, c.metrics.timeouts) > before }, soon, tick)
+			}
+			f.Release()
+			require.Eventually(t, c.Up, soon, tick)
+		}
+	}
+	finish()
+}
+
+// write sends batches of ten numbers until stop, and returns how many are stored.
+func write(t *testing.T, c *Client, topic Topic, partition uint32, stop <-chan struct{}) (next uint64) {
+	ctx := context.Background()
+	for {
+		select {
+		case <-stop:
+			return next
+		default:
+		}
+		batch := make([]iggcon.IggyMessage, 10)
+		for i := range batch {
+			batch[i] = message(binary.LittleEndian.AppendUint64(nil, next+uint64(i)))
+		}
+		err := c.Send(ctx, topic, partition, batch)
+		var lost *Lost
+		switch {
+		case err == nil:
+			next += 10
+		case errors.As(err, &lost):
+			next = settled(t, c, lost, topic, partition)
+		default:
+			if !errors.Is(err, backend.ErrUnavailable) {
+				t.Errorf("send: %v", err)
+			}
+			<-time.After(tick)
+		}
+	}
+}
+
+// settled returns where the log ends after a lost send.
+func settled(t *testing.T, c *Client, lost *Lost, topic Topic, partition uint32) uint64 {
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	if err := c.Settle(ctx, lost); err != nil {
+		t.Errorf("settle: %v", err)
+	}
+	for {
+		got, err := c.Poll(ctx, topic, partition, iggcon.LastPollingStrategy(), 1)
+		if err == nil && len(got.Messages) == 0 {
+			return 0
+		}
+		if err == nil {
+			return binary.LittleEndian.Uint64(got.Messages[0].Payload) + 1
+		}
+		if !errors.Is(err, backend.ErrUnavailable) {
+			t.Errorf("poll: %v", err)
+			return 0
+		}
+		<-time.After(tick)
+	}
+}
+
+func verify(t *testing.T, c *Client, topic Topic, partition uint32, n uint64) {
+	var next uint64
+	for next < n {
+		got, err := c.Poll(t.Context(), topic, partition, iggcon.OffsetPollingStrategy(next), 1000)
+		if errors.Is(err, backend.ErrUnavailable) {
+			<-time.After(tick) // a machine with much to do
+			continue
+		}
+		require.NoError(t, err)
+		require.NotEmpty(t, got.Messages, "the log ends at %d of %d", next, n)
+		for _, m := range got.Messages {
+			require.Equal(t, next, m.Header.Offset)
+			require.Equal(t, next, binary.LittleEndian.Uint64(m.Payload), "partition %d", partition)
+			next++
+		}
+	}
+	require.Equal(t, n, next)
+}
+
+// A request that lies in the socket of a paused server is executed after our side
+// has closed the connection and made others. Settle waits for that.
+func TestSettle(t *testing.T) { servers(t, settle) }
+
+func settle(t *testing.T, server iggytest.Server) {
+	c := start(t, configFor(server.Address()))
+	topic := topicWith(t, c, 4)
+	executed := 0
+	for round := range 8 {
+		partition := uint32(round % 4)
+		require.Eventually(t, func() bool { return len(c.Locals()) == 10 }, soon, tick)
+		before := all(t, c, topic, partition)
+		server.Pause()
+		sent := make(chan error, 1)
+		go func() { sent <- c.Send(t.Context(), topic, partition, messages(1000)) }()
+		require.Eventually(t, func() bool { return left(c) }, soon, tick)
+		c.Kill()
+		var lost *Lost
+		require.ErrorAs(t, <-sent, &lost)
+		settled := make(chan error, 1)
+		go func() { settled <- c.Settle(t.Context(), lost) }()
+		server.Resume()
+		require.NoError(t, <-settled)
+		after := all(t, c, topic, partition)
+		if len(after) > len(before) {
+			executed++
+		}
+		// Nothing comes after that.
+		require.Eventually(t, c.Up, back, tick)
+		require.Len(t, all(t, c, topic, partition), len(after))
+	}
+	t.Logf("%d of 8 were executed", executed)
+	require.NotZero(t, executed)
+}
+
+// left tells whether a request has left for the server.
+func left(c *Client) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.relays {
+		if r.inFlight.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// all reads a partition as soon as it can be read.
+func all(t *testing.T, c *Client, topic Topic, partition uint32) (found []iggcon.IggyMessage) {
+	require.Eventually(t, func() bool {
+		got, err := c.Poll(t.Context(), topic, partition, iggcon.FirstPollingStrategy(), 10_000)
+		found = got.Messages
+		return err == nil
+	}, soon, time.Millisecond)
+	return found
+}
