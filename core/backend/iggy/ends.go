@@ -56,7 +56,7 @@ func (s *Store) checkEnd(ctx context.Context, p *partition, end int64) error {
 		return nil
 	}
 	if !s.cfg.AcceptTruncation {
-		return fmt.Errorf("%w: partition %d of topic %s ends at offset %d in Iggy and had reached %d: records are lost, or all had expired when Iggy was started; the gateway does not give out their offsets again; set iggy.accept_truncation to go on at %d",
+		return fmt.Errorf("%w: partition %d of topic %s ends at offset %d in Iggy and had reached %d: records are lost, or all had expired when Iggy was started; the gateway does not give out their offsets again; set iggy.accept_truncation to go on at %d, or, after all had expired, which Iggy does not recover from, delete the topic and make it anew",
 			backend.ErrStorage, p.id.Index, p.at.Name, end, known, end)
 	}
 	s.log.Warn("a partition ends before what it had reached; its offsets are given out again, as iggy.accept_truncation says",
