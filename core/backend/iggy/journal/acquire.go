@@ -134,20 +134,17 @@ func (j *Journal) find(ctx context.Context) (*topicLog, error) {
 // follow goes on to the generation that a sealed one names: a crash came between
 // the seal and the mark.
 func (j *Journal) follow(ctx context.Context, l *topicLog) (*topicLog, error) {
-	if l.state.sealed == 0 {
-		return l, nil
+	for l.state.sealed > l.state.number {
+		next, err := j.replay(ctx, l.state.sealed)
+		if err != nil {
+			return nil, err
+		}
+		if !next.state.complete {
+			return nil, fmt.Errorf("%w: topic %s ends in favour of %s, which is not complete", backend.ErrStorage, l.at.Name, next.at.Name)
+		}
+		l = next
 	}
-	next, err := j.replay(ctx, l.state.sealed)
-	if err != nil {
-		return nil, err
-	}
-	if !next.state.complete {
-		return nil, fmt.Errorf("%w: topic %s ends in favour of %s, which is not complete", backend.ErrStorage, l.at.Name, next.at.Name)
-	}
-	if next.state.sealed != 0 {
-		return nil, errMoved
-	}
-	return next, nil
+	return l, nil
 }
 
 func (j *Journal) replay(ctx context.Context, number uint64) (*topicLog, error) {

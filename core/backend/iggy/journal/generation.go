@@ -63,21 +63,30 @@ func (j *Journal) cut(ctx context.Context) error {
 	}
 	for attempt := 0; !next.state.marked; attempt++ {
 		err := j.append(ctx, next, newEntry(record{kind: kindMark}))
-		if final(err) || errors.Is(err, errShort) {
+		switch {
+		case errors.Is(err, errShort):
+			j.adopt(next)
+			j.short = true
+			return err
+		case final(err):
 			j.lose(err)
 			return err
-		}
-		if err != nil && pause(ctx, attempt) != nil {
+		case err != nil && pause(ctx, attempt) != nil:
 			return err
 		}
 	}
 	old := j.log
-	next.state.content = j.content
-	j.log, j.short, j.wrote = next, false, time.Now()
-	j.discard(old)
+	j.adopt(next)
 	j.opts.Log.Info("journal cut", zap.String("stream", j.opts.Stream), zap.String("topic", next.at.Name),
 		zap.Int64("records_before", old.state.records), zap.Int64("records", next.state.records))
 	return nil
+}
+
+// adopt goes over to a generation.
+func (j *Journal) adopt(next *topicLog) {
+	j.discard(j.log)
+	next.state.content = j.content
+	j.log, j.short, j.wrote = next, false, time.Now()
 }
 
 // fill makes a new generation with the content and all but its mark.
@@ -169,17 +178,9 @@ func (j *Journal) heal(ctx context.Context, es []*entry) error {
 	j.opts.Log.Warn("the server has lost the end of the gateway's log, which is written anew from memory",
 		zap.String("stream", j.opts.Stream), zap.String("topic", j.log.at.Name), zap.Uint64("end", j.log.next))
 	left := missing(es)
-	l := newTopicLog(j.client, j.opts.Stream, generationOf(j.log.at.Name), j.opts.Log)
-	err := l.replay(ctx, func(id iggcon.MessageID, r *record) {
-		if i := slices.IndexFunc(left, func(e *entry) bool { return e.id == id }); i >= 0 {
-			j.content.apply(r.changes)
-			left[i].stored = true
-		}
-	})
-	if notFound(err) {
-		if gone := j.present(ctx, l); errors.Is(gone, errGone) {
-			err = gone
-		}
+	l, err := j.reread(ctx, j.log.at.Name, left)
+	for err == nil && l.state.sealed != 0 && l.state.owns(j.id) {
+		l, err = j.reread(ctx, topicName(l.state.sealed), left)
 	}
 	switch {
 	case final(err):
@@ -207,6 +208,23 @@ func (j *Journal) heal(ctx context.Context, es []*entry) error {
 		return err
 	}
 	return nil
+}
+
+// reread reads a generation of ours once more. What it has of es is stored.
+func (j *Journal) reread(ctx context.Context, topic string, es []*entry) (*topicLog, error) {
+	l := newTopicLog(j.client, j.opts.Stream, generationOf(topic), j.opts.Log)
+	err := l.replay(ctx, func(id iggcon.MessageID, r *record) {
+		if i := slices.IndexFunc(es, func(e *entry) bool { return e.id == id && !e.stored }); i >= 0 {
+			j.content.apply(r.changes)
+			es[i].stored = true
+		}
+	})
+	if notFound(err) {
+		if gone := j.present(ctx, l); errors.Is(gone, errGone) {
+			return nil, gone
+		}
+	}
+	return l, err
 }
 
 // reclaim claims a log that has lost our claim.

@@ -131,7 +131,7 @@ func (m *model) kill(rt *rapid.T) {
 // forget has the server lose the end of the log, as after a kill with lax
 // settings, while the gateway stays up.
 func (m *model) forget(rt *rapid.T) {
-	time.Sleep(20 * time.Second) // no generation is being replaced
+	time.Sleep(20 * time.Second)
 	m.server.mu.Lock()
 	topic := m.server.streams[testStream][m.server.newest()]
 	keep := rapid.IntRange(0, len(topic.messages)).Draw(rt, "keep")

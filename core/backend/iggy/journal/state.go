@@ -6,8 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// maxMissing bounds how many records may be looked for at once.
-const maxMissing = 1 << 16
+// maxMissing bounds how many records may be looked for at once: those of one send,
+// as the next begins when all of one are found.
+const maxMissing = maxGroupRecords
 
 // state is what the records of one generation come to. It is the same for all
 // who read the same log: that is what makes one of two candidates the owner,
