@@ -202,27 +202,27 @@ func (b *Batcher) batchBytes() int {
 // what the length of a batch can say.
 const largestBatch = 1 << 30
 
-// AppendGap appends batches without a record for consumers that cover the
-// offsets from first to last: one, unless there are more than 2^31 of them.
-// Consumers pass over it, as over the end of a transaction, which it looks like;
-// without it they would wait for ever in front of unreadable offsets at the end
-// of a log.
+// AppendGap appends batches that cover the offsets from first to last and have no
+// record there, for a consumer that asked for first: one, unless there are more
+// than 2^31 offsets. Without it consumers would wait for ever in front of
+// unreadable offsets at the end of a log.
+//
+// The batch has one record at the offset before first. Consumers leave it out, as
+// they do whenever a batch begins before the offset that they asked for, and go
+// on behind the batch. Without any record, which is what compaction leaves, some
+// do not go on (kafkajs); a transaction marker is shown as a record by others
+// (kafka-go). In front of offset 0 there is nothing, so that batch is empty.
 func AppendGap(dst []byte, first, last int64) []byte {
 	var b record.Builder
 	for first <= last {
-		end := min(last, first+math.MaxInt32)
-		delta := int32(end - first)
-		b.Begin(dst, record.Start{BaseOffset: first, BaseTimestamp: -1, Control: true})
-		b.Add(&record.Record{OffsetDelta: delta, Key: []byte(commitKey), Value: []byte(commitValue)})
-		dst = b.Finish(delta)
+		base := max(first-1, 0)
+		end := min(last, base+math.MaxInt32)
+		b.Begin(dst, record.Start{BaseOffset: base, BaseTimestamp: -1})
+		if base < first {
+			b.Add(&record.Record{})
+		}
+		dst = b.Finish(int32(end - base))
 		first = end + 1
 	}
 	return dst
 }
-
-// The marker of a commit (KIP-98): two int16, version 0 and type 1; and version 0
-// and the epoch of a coordinator, int32.
-const (
-	commitKey   = "\x00\x00\x00\x01"
-	commitValue = "\x00\x00\x00\x00\x00\x00"
-)

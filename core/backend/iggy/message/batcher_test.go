@@ -260,8 +260,8 @@ func TestAppendGap(t *testing.T) {
 	got, rest, err := record.Parse(out[4:])
 	require.NoError(t, err)
 	require.Empty(t, rest)
-	require.True(t, got.ValidCRC() && got.Control())
-	require.Equal(t, int64(5), got.BaseOffset)
+	require.True(t, got.ValidCRC())
+	require.Equal(t, int64(4), got.BaseOffset)
 	require.Equal(t, int64(9), got.LastOffset())
 	records, next := consume(t, out[4:], 5)
 	require.Empty(t, records)
@@ -273,7 +273,11 @@ func TestAppendGap(t *testing.T) {
 	require.Len(t, records, 1)
 	require.Equal(t, int64(11), next)
 
-	_, next = consume(t, message.AppendGap(nil, 0, 3<<31), 0)
+	records, next = consume(t, message.AppendGap(nil, 0, 3), 0)
+	require.Empty(t, records)
+	require.Equal(t, int64(4), next)
+	records, next = consume(t, message.AppendGap(nil, 0, 3<<31), 0)
+	require.Empty(t, records)
 	require.Equal(t, int64(3<<31+1), next)
 	require.Empty(t, message.AppendGap(nil, 5, 4))
 }

@@ -19,7 +19,10 @@ import (
 	"github.com/iggykafka/gateway/core/backend/iggy/message"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Sarama's metrics have a goroutine that never ends.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+}
 
 // serverTime is what the server notes as the time of the append, in µs.
 const serverTime = 1_800_000_000_123_456
