@@ -1,10 +1,10 @@
 package client
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/apache/iggy/foreign/go/client/tcp"
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
@@ -57,13 +57,13 @@ func BenchmarkRelay(b *testing.B) {
 			}
 			b.SetBytes(int64(size))
 		}
-		b.Run("alone/"+time.Duration(size).String(), func(b *testing.B) {
+		b.Run(fmt.Sprintf("alone/%d", size), func(b *testing.B) {
 			sdk, err := tcp.NewIggyTcpClient(tcp.WithServerAddress(echo(b, 0)))
 			require.NoError(b, err)
 			defer func() { _ = sdk.Close() }()
 			ask(b, sdk)
 		})
-		b.Run("relay/"+time.Duration(size).String(), func(b *testing.B) {
+		b.Run(fmt.Sprintf("relay/%d", size), func(b *testing.B) {
 			server, raw, err := dial(b.Context(), echo(b, 0), nil)
 			require.NoError(b, err)
 			sdk, r, err := connect(server, raw, 1<<30, func() {})
@@ -73,7 +73,7 @@ func BenchmarkRelay(b *testing.B) {
 			_ = sdk.Close()
 			<-r.done
 		})
-		b.Run("polls/alone/"+time.Duration(size).String(), func(b *testing.B) {
+		b.Run(fmt.Sprintf("polls/alone/%d", size), func(b *testing.B) {
 			sdk, err := tcp.NewIggyTcpClient(tcp.WithServerAddress(echo(b, size)))
 			require.NoError(b, err)
 			defer func() { _ = sdk.Close() }()
@@ -82,7 +82,7 @@ func BenchmarkRelay(b *testing.B) {
 			}
 			b.SetBytes(int64(size))
 		})
-		b.Run("polls/relay/"+time.Duration(size).String(), func(b *testing.B) {
+		b.Run(fmt.Sprintf("polls/relay/%d", size), func(b *testing.B) {
 			server, raw, err := dial(b.Context(), echo(b, size), nil)
 			require.NoError(b, err)
 			sdk, r, err := connect(server, raw, 1<<30, func() {})

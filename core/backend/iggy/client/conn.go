@@ -41,7 +41,6 @@ func (c *conn) own(ctx context.Context) {
 			continue
 		}
 		began := time.Now()
-		c.client.sessionUp(c.lane, s)
 		go s.serve(c.requests, ctx.Done())
 		c.watch(ctx, s)
 		c.client.sessionDown(c.lane, s)
@@ -92,16 +91,12 @@ func (c *conn) wait(ctx context.Context, cause error, sooner <-chan struct{}) {
 	}
 }
 
-// open makes a session. One at a time in the whole pool: a login keeps a shard of
-// the server from its work, and every attempt that a silent server has not got to
-// yet is one that it will make when it wakes up.
+// open makes a session, when it is this connection's turn.
 func (c *conn) open(ctx context.Context) (*session, error) {
-	select {
-	case c.client.opening <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := c.client.take(ctx, c.lane); err != nil {
+		return nil, err
 	}
-	defer func() { <-c.client.opening }()
+	defer c.client.give()
 
 	ctx, cancel := context.WithTimeout(ctx, c.client.cfg.ConnectTimeout)
 	defer cancel()
@@ -122,6 +117,7 @@ func (c *conn) open(ctx context.Context) (*session, error) {
 		c.client.untrack(relay)
 		return nil, c.client.explain(ctx, err)
 	}
+	c.client.sessionUp(c.lane, s)
 	return s, nil
 }
 

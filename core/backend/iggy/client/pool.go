@@ -38,9 +38,7 @@ type Client struct {
 	metrics *metrics
 
 	send, poll, admin *lane
-	// opening holds the place of the connection that is being made.
-	opening chan struct{}
-	fatal   chan error
+	fatal             chan error // gets what ends a start
 
 	// lastHeard is when the last reply came, in ns since the epoch.
 	lastHeard  atomic.Int64
@@ -50,6 +48,7 @@ type Client struct {
 	unlisted sync.Once
 
 	mu      sync.Mutex
+	turns   turns
 	relays  map[*relay]struct{}   // all that are not closed
 	live    map[*session]struct{} // those that are logged in
 	up      bool
@@ -82,7 +81,7 @@ func New(cfg Config, opts Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		cfg: cfg, tls: secure, log: opts.Log, opening: make(chan struct{}, 1), fatal: make(chan error, 1),
+		cfg: cfg, tls: secure, log: opts.Log, fatal: make(chan error, 1),
 		relays: map[*relay]struct{}{}, live: map[*session]struct{}{}, changed: make(chan struct{}), next: make(chan struct{}), cancel: func() {},
 	}
 	if c.log == nil {
@@ -103,7 +102,7 @@ func (c *Client) lanes() []*lane { return []*lane{c.admin, c.send, c.poll} }
 // request. While nobody listens it waits, until ctx ends. A server that refuses
 // the login, or whose certificate is not accepted, ends it at once with an error
 // that names the key of the configuration. After that the client reconnects by
-// itself until Close. After an error it is closed.
+// itself until Close. After an error it is closed. It is called once.
 func (c *Client) Start(ctx context.Context) error {
 	owned, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel

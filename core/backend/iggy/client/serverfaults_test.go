@@ -87,7 +87,9 @@ func nothingLostOrDoubled(t *testing.T, server iggytest.Server) {
 
 // writers write to four partitions; finish stops them and reads what is there.
 func writers(t *testing.T, c *Client) (topic Topic, finish func()) {
-	topic = topicWith(t, start(t, configFor(c.cfg.Address)), 4)
+	patient := start(t, configFor(c.cfg.Address))
+	topic = topicWith(t, patient, 4)
+	patient.Close()
 	stop := make(chan struct{})
 	var all sync.WaitGroup
 	counts := make([]uint64, 4)

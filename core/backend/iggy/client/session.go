@@ -27,10 +27,8 @@ type session struct {
 	sdk    iggcon.Client
 	relay  *relay
 	// me is the address by which the server lists this connection.
-	me string
-	// answered counts requests that were answered.
-	answered int
-	done     chan struct{} // closed when serve has ended
+	me   string
+	done chan struct{} // closed when serve has ended
 }
 
 // serve takes requests, one at a time, until the connection ends.
@@ -94,16 +92,11 @@ func (s *session) expire(r *request) {
 // judge turns the error of an SDK call into one of this package's, and ends the
 // connection when it must not be used again.
 func (s *session) judge(r *request, err error) error {
-	if err == nil && r.state.Load() != expired {
-		s.answered++
+	if err == nil {
 		return nil
 	}
 	code := Code(err)
 	switch {
-	case err == nil:
-		// The answer came in the moment in which the connection was given up.
-		s.answered++
-		return nil
 	case errors.Is(err, ErrBadReply), code == 0:
 		s.relay.end(err)
 		return s.broken(r, err)
@@ -116,7 +109,6 @@ func (s *session) judge(r *request, err error) error {
 		s.relay.end(err)
 		return s.lost(r, err)
 	}
-	s.answered++
 	return err
 }
 

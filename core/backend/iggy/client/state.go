@@ -15,9 +15,9 @@ func (c *Client) Up() bool {
 	return c.up
 }
 
-// Generation grows with every connection that replaces another one, before it
-// takes its first request: what was read of the server in an earlier generation
-// may be of one that has been restarted since.
+// Generation grows with every new connection, before that takes its first
+// request: what was read of the server in an earlier generation may be of one that
+// has been restarted since.
 func (c *Client) Generation() uint64 { return c.generation.Load() }
 
 // Changed returns a channel that is closed when Up or Generation change after
