@@ -326,7 +326,7 @@ func newFakes(t testing.TB, prepare ...func(*fakes)) *fakes {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
 	f := &fakes{TB: t, server: newFakeServer(), ledger: newFakeLedger(), cfg: DefaultConfig(), logs: logs}
-	f.opts = Options{Log: zap.New(core), endsInterval: time.Hour}
+	f.opts = Options{Log: zap.New(core), endsInterval: time.Hour, unchecked: true}
 	for _, p := range prepare {
 		p(f)
 	}

@@ -35,6 +35,9 @@ type Options struct {
 	// store serves nothing any more, and the program should end. Nil does nothing.
 	OnLost func(error)
 
+	// unchecked leaves out the look at the server after the start, for tests that
+	// look at every request.
+	unchecked bool
 	// endsInterval is the time between two notes of the ends of logs.
 	endsInterval time.Duration
 	dial         func(Config, Options) (server, error)
