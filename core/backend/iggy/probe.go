@@ -202,8 +202,8 @@ func (p *partition) starts(start, size int64, at time.Time) backend.Bounds {
 }
 
 // startBefore finds the start of a log whose first message the server cannot
-// read. A poll below the start means the first message, so it fails too; what
-// fails alone is an unreadable message further on.
+// read. A poll below the start means the first message, so it fails, too; so does
+// one of any other message that cannot be read, but not those around it.
 func (p *partition) startBefore(ctx context.Context) (int64, error) {
 	// An error does not say where the log ends.
 	if _, err := p.poll(ctx, iggcon.OffsetPollingStrategy(math.MaxUint64), 1); err != nil {
@@ -212,38 +212,55 @@ func (p *partition) startBefore(ctx context.Context) (int64, error) {
 	if p.lowest() == 0 {
 		p.grown(1)
 	}
-	fails := func(offset int64) (bool, error) {
-		if offset < 0 {
-			return true, nil
-		}
-		_, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(offset)), 1)
-		if unreadable(err) {
-			return true, nil
-		}
-		return false, err
-	}
 	p.mu.Lock()
-	low, high := p.start, p.end // high is not known to fail
-	if p.startedAt.IsZero() {
+	low, high, known := p.start, p.end, !p.startedAt.IsZero() // high is not known to fail
+	p.mu.Unlock()
+	if known {
+		// Mostly it is where it was.
+		readable, _ := p.gaps.after(low)
+		if there, err := p.shows(ctx, readable, high); err != nil || there {
+			return low, err
+		}
+	} else {
 		low = 0
 	}
-	p.mu.Unlock()
 	for low+1 < high {
 		middle := low + (high-low)/2
-		bad, err := fails(middle)
-		if bad && err == nil {
-			bad, err = fails(middle - 1)
-		}
+		there, err := p.showsBefore(ctx, low, middle)
 		if err != nil {
 			return 0, err
 		}
-		if bad {
-			low = middle
+		if there >= 0 {
+			high = there
 		} else {
-			high = middle
+			low = middle
 		}
 	}
 	return low, nil
+}
+
+// shows reports whether the server has the message at an offset and can read it.
+func (p *partition) shows(ctx context.Context, offset, end int64) (bool, error) {
+	if offset >= end {
+		return false, nil
+	}
+	polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(offset)), 1)
+	if unreadable(err) {
+		return false, nil
+	}
+	return err == nil && len(polled.Messages) > 0 && offsetOf(&polled.Messages[0]) == offset, err
+}
+
+// showsBefore returns an offset, behind low and at most high, that the server
+// shows; −1 when it shows none of some: high itself, and ever farther below it.
+func (p *partition) showsBefore(ctx context.Context, low, high int64) (int64, error) {
+	for at, step := high, int64(1); at > low; at, step = high-step, 2*step {
+		there, err := p.shows(ctx, at, math.MaxInt64)
+		if err != nil || there {
+			return at, err
+		}
+	}
+	return -1, nil
 }
 
 // lookEnd asks where the log ends.

@@ -168,7 +168,7 @@ func (w *reading) run(ctx context.Context) error {
 	}
 	if len(w.out) == 0 && w.at > w.r.Offset {
 		// Nothing but what cannot be read: consumers must get past it.
-		gap := message.AppendGap(w.out, w.r.Offset, w.at-1)
+		gap := appendGap(w.out, w.r.Offset, w.at-1)
 		if w.r.AtLeastOne || len(gap) <= w.room() {
 			w.out = gap
 		}

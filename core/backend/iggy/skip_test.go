@@ -67,9 +67,13 @@ func TestUnreadableStart(t *testing.T) {
 	f := newReaderFakes(t, 1, soleReader)
 	f.records.add(0, 1, natives(numbers(1000)...)...)
 	f.records.change(0, func(l *fakeLog) { l.first = 321 })
-	f.records.change(0, tear(321, 500, 660, 661))
+	f.records.change(0, tear(321, 500, 659, 660, 661))
 	require.Equal(t, backend.Bounds{Start: 321, End: 1000}, f.bounds(0))
-	require.Len(t, f.consume(0, 321, manyBytes), 1000-321-4)
+	require.Len(t, f.consume(0, 321, manyBytes), 1000-321-5)
+	f.records.polls()
+	f.part(0).expire()
+	require.Equal(t, backend.Bounds{Start: 321, End: 1000}, f.bounds(0))
+	require.Len(t, f.records.polls(), 3, "it is not looked for again")
 }
 
 // A log of which nothing can be read lets consumers pass.
