@@ -16,8 +16,6 @@ type Start struct {
 	// LogAppendTime says that all records have the time of their append: the
 	// largest that they are given.
 	LogAppendTime bool
-	// Control says that the records are transaction markers.
-	Control bool
 }
 
 // Builder writes batches of magic 2, of no producer and of leader epoch 0. It
@@ -130,9 +128,6 @@ func (b *Builder) attributes() int16 {
 	a := int16(b.start.Codec) & codecMask
 	if b.start.LogAppendTime {
 		a |= logAppendTimeBit
-	}
-	if b.start.Control {
-		a |= controlBit | transactionalBit
 	}
 	return a
 }

@@ -160,12 +160,6 @@ func TestBuilderAttributes(t *testing.T) {
 		ProducerID: -1, ProducerEpoch: -1, BaseSequence: -1, Count: 2,
 	}, got)
 
-	b.Begin(nil, record.Start{Control: true})
-	b.Add(&record.Record{})
-	got, _, err = record.Parse(b.Finish(-1))
-	require.NoError(t, err)
-	require.True(t, got.Control() && got.Transactional())
-
 	b.Begin(nil, record.Start{Codec: 6})
 	b.Add(&record.Record{Value: []byte("a codec that there is none of")})
 	got, _, err = record.Parse(b.Finish(-1))
