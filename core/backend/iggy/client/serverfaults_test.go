@@ -22,6 +22,27 @@ import (
 // back is how long the client may take to work again once the server does.
 const back = 2 * time.Second
 
+// It runs alone, and with the stand-in, whose logins cost nothing: what is measured
+// is the client.
+func TestRecovery(t *testing.T) {
+	server := iggytest.StandIn(t)
+	cfg := configFor(server.Address())
+	cfg.RequestTimeout, cfg.ConnectTimeout = 200*time.Millisecond, 300*time.Millisecond
+	c := start(t, cfg)
+	topic := topicWith(t, c, 1)
+	for name, test := range map[string]struct{ away, again func() }{
+		"restart": {server.Kill, server.Start}, "pause": {server.Pause, server.Resume},
+	} {
+		test.away()
+		require.Eventually(t, func() bool { return !c.Up() }, soon, tick)
+		// Until the waits between two attempts are as long as they get.
+		before := value(t, c.metrics.redials)
+		require.Eventually(t, func() bool { return value(t, c.metrics.redials) > before+10 }, soon, tick, name)
+		test.again()
+		require.Eventually(t, func() bool { return c.Send(t.Context(), topic, 0, messages(1)) == nil }, back, tick, name)
+	}
+}
+
 func TestKillAndRestart(t *testing.T) { each(t, killAndRestart) }
 
 func killAndRestart(t *testing.T, server iggytest.Server) {
@@ -35,7 +56,7 @@ func killAndRestart(t *testing.T, server iggytest.Server) {
 		require.ErrorIs(t, c.Send(t.Context(), topic, 0, messages(1)), backend.ErrUnavailable)
 		require.Less(t, time.Since(began), time.Second)
 		server.Start()
-		require.Eventually(t, c.Up, back, tick)
+		require.Eventually(t, c.Up, soon, tick)
 		require.Greater(t, c.Generation(), before)
 		for p := range uint32(4) {
 			require.NoError(t, c.Send(t.Context(), topic, p, messages(1)))
@@ -55,10 +76,7 @@ func servers(t *testing.T, test func(*testing.T, iggytest.Server)) {
 			return iggytest.Real(t, iggytest.NoFsync(), iggytest.Env("IGGY_SYSTEM_SHARDING_CPU_ALLOCATION", "2"))
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, start(t))
-		})
+		t.Run(name, func(t *testing.T) { test(t, start(t)) })
 	}
 }
 
@@ -76,11 +94,11 @@ func nothingLostOrDoubled(t *testing.T, server iggytest.Server) {
 		under(server.Pause)
 		require.Eventually(t, func() bool { return !c.Up() }, soon, tick)
 		server.Resume()
-		require.Eventually(t, c.Up, back, tick)
+		require.Eventually(t, c.Up, soon, tick)
 		under(c.Kill)
 		under(server.Kill)
 		server.Start()
-		require.Eventually(t, c.Up, back, tick)
+		require.Eventually(t, c.Up, soon, tick)
 	}
 	finish()
 }
@@ -236,7 +254,7 @@ func settle(t *testing.T, server iggytest.Server) {
 			executed++
 		}
 		// Nothing comes after that.
-		require.Eventually(t, c.Up, back, tick)
+		require.Eventually(t, c.Up, soon, tick)
 		require.Len(t, all(t, c, topic, partition), len(after))
 	}
 	t.Logf("%d of 8 were executed", executed)
