@@ -32,7 +32,7 @@ type Store interface {
 
 // line is a line of a file.
 type line struct {
-	Group          string     `json:"group,omitempty"`
+	Group          *string    `json:"group,omitempty"` // may be empty, as the name of a group may
 	GroupBase64    []byte     `json:"group_base64,omitempty"`
 	Topic          string     `json:"topic"`
 	Partition      *int32     `json:"partition"`
@@ -83,9 +83,9 @@ func linesOf(group string, committed map[backend.Partition]backend.CommittedOffs
 		if !exists {
 			continue
 		}
-		l := line{Topic: name, Partition: &at.Index, Offset: &c.Offset, Group: group, Metadata: c.Metadata}
+		l := line{Topic: name, Partition: &at.Index, Offset: &c.Offset, Group: &group, Metadata: c.Metadata}
 		if !utf8.ValidString(group) {
-			l.Group, l.GroupBase64 = "", []byte(group)
+			l.Group, l.GroupBase64 = nil, []byte(group)
 		}
 		if !utf8.ValidString(c.Metadata) {
 			l.Metadata, l.MetadataBase64 = "", []byte(c.Metadata)
@@ -125,7 +125,7 @@ func decode(text []byte) (line, error) {
 // check says what is wrong with a line, whatever topics there are.
 func (l *line) check() error {
 	switch {
-	case (l.Group == "") == (l.GroupBase64 == nil):
+	case (l.Group == nil) == (l.GroupBase64 == nil):
 		return errors.New("needs either group or group_base64")
 	case l.Metadata != "" && l.MetadataBase64 != nil:
 		return errors.New("has both metadata and metadata_base64")
@@ -144,10 +144,10 @@ func (l *line) check() error {
 }
 
 func (l *line) group() string {
-	if l.GroupBase64 != nil {
-		return string(l.GroupBase64)
+	if l.Group != nil {
+		return *l.Group
 	}
-	return l.Group
+	return string(l.GroupBase64)
 }
 
 // committed returns what the line says, with now for a time that it does not say.

@@ -59,7 +59,10 @@ func TestThereAndBack(t *testing.T) {
 		backend.Commit{Partition: at["returns"], CommittedOffset: backend.CommittedOffset{Offset: 1<<62 + 1, LeaderEpoch: 0, CommitTime: moment}})
 	commit("a\xffb", backend.Commit{Partition: at["returns"], CommittedOffset: backend.CommittedOffset{Offset: 7, LeaderEpoch: -1, Metadata: "\xfe", CommitTime: moment}})
 
-	const want = `{"group_base64":"Yf9i","topic":"returns","partition":0,"offset":7,"metadata_base64":"/g==","time":"2026-01-02T15:04:05.678Z"}
+	commit("", backend.Commit{Partition: at["returns"], CommittedOffset: backend.CommittedOffset{Offset: 1, LeaderEpoch: -1, CommitTime: moment}})
+
+	const want = `{"group":"","topic":"returns","partition":0,"offset":1,"time":"2026-01-02T15:04:05.678Z"}
+{"group_base64":"Yf9i","topic":"returns","partition":0,"offset":7,"metadata_base64":"/g==","time":"2026-01-02T15:04:05.678Z"}
 {"group":"billing","topic":"orders","partition":0,"offset":0,"time":"2026-01-02T15:04:05.678Z"}
 {"group":"billing","topic":"orders","partition":1,"offset":42,"leader_epoch":3,"metadata":"<é>","time":"2026-01-02T15:04:05.678Z"}
 {"group":"billing","topic":"returns","partition":0,"offset":4611686018427387905,"leader_epoch":0,"time":"2026-01-02T15:04:05.678Z"}
@@ -71,7 +74,7 @@ func TestThereAndBack(t *testing.T) {
 	require.NoError(t, err)
 	done, err := offsetfile.Import(t.Context(), other, file, now)
 	require.NoError(t, err)
-	require.Equal(t, offsetfile.Imported{Offsets: 4, Groups: 2}, done)
+	require.Equal(t, offsetfile.Imported{Offsets: 5, Groups: 3}, done)
 	require.Equal(t, want, export(t, other))
 }
 
