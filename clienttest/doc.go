@@ -10,6 +10,8 @@
 // the repository or the folder that KAFKA_GATEWAY_TEST_CACHE names. A machine without the needed runtime
 // (java, node, …) skips the test and names the runtime; with CI=true it fails instead (see NeedCommand).
 //
+// Tests run on each Storage: the embedded store, and a real Iggy server where there is one.
+//
 // With KAFKA_GATEWAY_TEST_ADDR=host:port the tests talk to that broker instead of a gateway they start. Run
 // them once against a Kafka broker after a change here: that proves the tests.
 package clienttest

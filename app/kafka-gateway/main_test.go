@@ -17,10 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.uber.org/fx"
-	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway"
 	"github.com/iggykafka/gateway/app"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
 
 // The tests run the program as its users do: as a process of its own, which is
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 			life.Append(fx.StartHook(func(context.Context) { fmt.Println("starting"); select {} }))
 		}))
 	default:
-		goleak.VerifyTestMain(m)
+		iggytest.Main(m)
 	}
 }
 
@@ -56,12 +56,25 @@ type process struct {
 // it still runs then.
 func launch(t *testing.T, as string, args ...string) *process {
 	t.Helper()
+	p := prepare(t, as, args...)
+	p.begin(t)
+	return p
+}
+
+// prepare does all that launch does but start it.
+func prepare(t *testing.T, as string, args ...string) *process {
+	t.Helper()
 	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
 	p.Env = append(os.Environ(), role+"="+as)
 	p.Stderr = &p.err
 	out, err := p.StdoutPipe()
 	require.NoError(t, err)
 	p.out = bufio.NewReader(out)
+	return p
+}
+
+func (p *process) begin(t *testing.T) {
+	t.Helper()
 	require.NoError(t, p.Start())
 	t.Cleanup(func() {
 		select {
@@ -71,7 +84,6 @@ func launch(t *testing.T, as string, args ...string) *process {
 			_ = p.Wait()
 		}
 	})
-	return p
 }
 
 // address waits for the ready line and returns the address in it.
