@@ -11,6 +11,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/embedded"
+	"github.com/iggykafka/gateway/core/backend/iggy"
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/topicconfig"
 )
@@ -34,6 +35,7 @@ func (l loaded) options(log *zap.Logger) fx.Option {
 			log,
 			c.Server, c.Metrics, c.Groups, chosen.Choice(c.Storage.Backend), c.Storage.Config, c.Iggy,
 			c.Topics, c.Fetch, c.Offsets,
+			iggy.Options{ProducerExpiration: c.Producer.IDExpiration},
 			settings.Describe{PartitionsMax: c.DescribePartitionsMax},
 			&settings.Node{ID: c.NodeID},
 		),

@@ -13,6 +13,7 @@ import (
 // *zap.Logger; it connects when the graph starts and lets go when the graph stops.
 // Metrics are registered where a prometheus.Registerer is provided. When another
 // gateway takes the internal stream over, it ends the program with exit code 1.
+// Options may be provided to set what Config does not.
 var Module = fx.Module("iggy", fx.Provide(Provide))
 
 // Params is what the module asks for.
@@ -24,14 +25,22 @@ type Params struct {
 	Catalog    *topicconfig.Catalog
 	Log        *zap.Logger
 	Metrics    prometheus.Registerer `optional:"true"`
+	Options    Options               `optional:"true"`
 }
 
 // Provide is Module's constructor.
 func Provide(p Params) backend.Backend {
-	s := New(p.Config, p.Catalog, Options{
-		Log: p.Log.Named("iggy"), Metrics: p.Metrics,
-		OnLost: func(error) { _ = p.Shutdowner.Shutdown(fx.ExitCode(1)) },
-	})
+	opts := p.Options
+	if opts.Log == nil {
+		opts.Log = p.Log.Named("iggy")
+	}
+	if opts.Metrics == nil {
+		opts.Metrics = p.Metrics
+	}
+	if opts.OnLost == nil {
+		opts.OnLost = func(error) { _ = p.Shutdowner.Shutdown(fx.ExitCode(1)) }
+	}
+	s := New(p.Config, p.Catalog, opts)
 	p.Lifecycle.Append(fx.StartStopHook(s.Start, s.Close))
 	return s
 }
