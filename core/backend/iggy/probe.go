@@ -43,6 +43,7 @@ type reader struct {
 	floored  bool          // floor is set
 	floor    int64         // the log ends here or later, or has lost something
 	startFor time.Duration // how long the start is good for
+	guessed  bool          // the mean size of messages has been asked for
 	fault    error         // the log has lost something
 	faultAt  time.Time
 

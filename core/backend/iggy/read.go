@@ -87,6 +87,36 @@ func (p *partition) sized(messages []iggcon.IggyMessage, first bool) {
 	}
 }
 
+// guess has the server say how large messages are before the first poll for more
+// than one: it would read too many of them itself, too. One answer is for all
+// partitions of the topic; without one, the first message has to do.
+func (p *partition) guess(ctx context.Context) {
+	p.mu.Lock()
+	done := p.guessed
+	p.guessed = true
+	p.mu.Unlock()
+	t := p.store.topicOf(p)
+	if done || t == nil {
+		return
+	}
+	details, err := p.store.server.Topic(ctx, p.at)
+	if err != nil {
+		return
+	}
+	for _, d := range details.Partitions {
+		// Zeros mean nothing: the server may not have loaded the partition yet.
+		if int(d.Id) >= len(t.partitions) || d.MessagesCount == 0 || d.SizeBytes == 0 {
+			continue
+		}
+		q := t.partitions[d.Id]
+		q.mu.Lock()
+		if q == p || !q.guessed {
+			q.guessed, q.mean = true, max(q.mean, float64(d.SizeBytes)/float64(d.MessagesCount))
+		}
+		q.mu.Unlock()
+	}
+}
+
 // enlarge takes in that n messages were more than a reply may hold.
 func (p *partition) enlarge(n int64) {
 	p.mu.Lock()
@@ -203,6 +233,7 @@ func (w *reading) stored(ctx context.Context, until int64) (more bool, err error
 		if w.polls == pollsPerRead || len(w.out) > w.r.MaxBytes/2 {
 			return false, nil
 		}
+		p.guess(ctx)
 		count := w.count(until)
 		if count == 0 && len(w.out) > 0 {
 			return false, nil

@@ -160,6 +160,21 @@ func TestRepliesThatAreTooLarge(t *testing.T) {
 	require.Empty(t, got)
 }
 
+// The first poll for many does not trust a small message at the start of a log.
+func TestFirstPollKnowsTheSizes(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 2, soleReader)
+	f.records.add(0, 1, natives("small")...)
+	for range 100 {
+		f.records.add(0, 1, natives(strings.Repeat("l", 100_000))...)
+	}
+	f.Store.server = &detailed{fakeServer: f.server, records: f.records}
+	f.read(0, 0, manyBytes)
+	for _, a := range f.records.polls() {
+		require.LessOrEqual(t, a.count, uint32(11))
+	}
+}
+
 // What a poll brought beyond the room is not polled again.
 func TestRestOfAPollIsKept(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
+	"github.com/iggykafka/gateway/core/backend/iggy/message"
 	"github.com/iggykafka/gateway/core/record/recordtest"
 )
 
@@ -105,6 +106,9 @@ func (d *detailed) Topic(_ context.Context, at client.Topic) (*iggcon.TopicDetai
 	for i := range uint32(5) {
 		l := d.records.log(i)
 		p := iggcon.PartitionContract{Id: i, SegmentsCount: 1, CurrentOffset: uint64(max(l.last, 0)), MessagesCount: uint64(l.last + 1)}
+		for _, m := range l.messages {
+			p.SizeBytes += uint64(message.Size(&m))
+		}
 		if d.loading {
 			p = iggcon.PartitionContract{Id: i}
 		}
