@@ -182,7 +182,8 @@ func (j *Journal) await(ctx context.Context, l *topicLog) error {
 		switch {
 		case s.sealed != 0:
 			return errMoved
-		case s.last != before && !s.released:
+		case s.last != before && !s.released && !j.departed(ctx, s.lease):
+			// What a killed owner had on its way is no sign of life.
 			return &OwnedError{j.opts.Stream, s.lease}
 		}
 	}

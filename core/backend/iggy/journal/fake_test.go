@@ -128,17 +128,25 @@ func (c *fakeClient) do(op string, changes bool, run func() error) error {
 }
 
 func (c *fakeClient) Settle(context.Context, *client.Lost) error {
+	c.runLate()
 	c.mu.Lock()
-	late, dead := c.late, c.dead
+	dead := c.dead
+	c.mu.Unlock()
+	if dead {
+		return backend.ErrUnavailable
+	}
+	return nil
+}
+
+// runLate has the server do what it was late with.
+func (c *fakeClient) runLate() {
+	c.mu.Lock()
+	late := c.late
 	c.late = nil
 	c.mu.Unlock()
 	for _, run := range late {
 		run()
 	}
-	if dead {
-		return backend.ErrUnavailable
-	}
-	return nil
 }
 
 func (s *fakeServer) topic(t client.Topic) (*fakeTopic, error) {

@@ -231,11 +231,7 @@ func crash(t *testing.T, s *fakeServer, n int, f fault) crashed {
 	cancel()
 	told := <-ended
 	c.die()
-	return crashed{told, func() {
-		for _, run := range c.late {
-			run()
-		}
-	}}
+	return crashed{told, c.runLate}
 }
 
 // ghost is a client whose late request is executed after its death.

@@ -133,6 +133,33 @@ func TestCommitBeforeTakeover(t *testing.T) {
 	})
 }
 
+// A commit of a killed owner that reaches the log late is in effect, and no sign of
+// life.
+func TestLateCommitIsNoSignOfLife(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer()
+		c := s.connect()
+		former := open(t, ghost{c})
+		c.mu.Lock()
+		c.fault = func(int, string) fault {
+			c.dead = true
+			return lostLate
+		}
+		c.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, former.Commit(ctx, []Change{{"a", []byte("1")}}), backend.ErrOutcomeUnknown)
+		go func() {
+			time.Sleep(600 * time.Millisecond)
+			c.runLate()
+			c.die()
+		}()
+		require.Equal(t, map[string]string{"a": "1"}, reopen(t, s))
+		require.NoError(t, former.Close())
+	})
+}
+
 // Of candidates that come at once exactly one wins, at the first start of all and
 // after a kill.
 func TestOneCandidateWins(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/iggykafka/gateway/core/backend"
 )
 
@@ -86,6 +88,7 @@ func (j *Journal) watch() func() {
 		defer j.mu.Unlock()
 		if !over {
 			j.stalled = true
+			j.opts.Log.Warn("the gateway's journal waits for the Iggy server: what would change it is refused meanwhile", zap.String("stream", j.opts.Stream))
 			j.refuseWaiting(fmt.Errorf("%w: the journal waits for the server", backend.ErrUnavailable))
 		}
 	})
@@ -93,6 +96,9 @@ func (j *Journal) watch() func() {
 		timer.Stop()
 		j.mu.Lock()
 		defer j.mu.Unlock()
+		if j.stalled {
+			j.opts.Log.Info("the gateway's journal goes on", zap.String("stream", j.opts.Stream))
+		}
 		over, j.stalled = true, false
 	}
 }
