@@ -223,6 +223,12 @@ func (p *partition) fail(group []*waiting, err error) {
 
 // ready makes sure that the partition is there and where its log ends, and that
 // enough is known to decide about the batches.
+//
+// Iggy takes names: where a native client has deleted a topic and made another of
+// the same name since the catalog was last looked up, a second ago at most while
+// there is work, what is sent goes to the new one. The end of its log tells, and
+// the answer is backend.ErrOutcomeUnknown or backend.ErrStorage; the records stay
+// there.
 func (p *partition) ready(ctx context.Context, group []*waiting) error {
 	if ctx.Err() != nil {
 		return backend.ErrUnavailable
