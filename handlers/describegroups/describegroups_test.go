@@ -149,17 +149,6 @@ func TestAnswerAtTheFrameLimit(t *testing.T) {
 	}
 }
 
-type budget struct {
-	handler.Memory // nil: nothing else may be called
-	charged        []int64
-	err            error
-}
-
-func (m *budget) Reserve(_ context.Context, n int64) error {
-	m.charged = append(m.charged, n)
-	return m.err
-}
-
 // The answer is charged to the memory budget before anything is copied; when
 // the budget is spent the connection closes with the budget's own error.
 func TestAnswerIsChargedBeforeItIsCopied(t *testing.T) {
@@ -167,16 +156,20 @@ func TestAnswerIsChargedBeforeItIsCopied(t *testing.T) {
 	s := stocked()
 	h := describegroups.New(fakeOf(s))
 	req := &kmsg.DescribeGroupsRequest{Version: 6, Groups: []string{"stable"}}
-	charge := &budget{}
+	var charged []int64
+	charge := handlertest.Memory(func(n int64) error {
+		charged = append(charged, n)
+		return nil
+	})
 	resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: charge}, req)
 	require.NoError(t, err)
 	resp.SetVersion(6)
-	require.Len(t, charge.charged, 2, "the ids, then the answer")
-	require.GreaterOrEqual(t, charge.charged[1], int64(len(resp.AppendTo(nil))))
+	require.Len(t, charged, 2, "the ids, then the answer")
+	require.GreaterOrEqual(t, charged[1], int64(len(resp.AppendTo(nil))))
 
 	s.copied = 0
 	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &budget{err: spent}}, req)
+	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, req)
 	require.ErrorIs(t, err, spent)
 	require.Zero(t, s.copied)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
 	"github.com/iggykafka/gateway/handlers/fetch"
 )
 
@@ -150,34 +151,26 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// memory is a budget that records what is asked of it.
-type memory struct {
+// charges are those that a request was answered after.
+type charges struct {
 	asked int64
-	most  int64
 	calls int
 }
 
-var errSpent = errors.New("spent")
-
-func (m *memory) Reserve(_ context.Context, n int64) error {
-	if m.asked+n > m.most {
-		return errSpent
+func (c *charges) memory() handlertest.Memory {
+	return func(n int64) error {
+		c.asked += n
+		c.calls++
+		return nil
 	}
-	m.asked += n
-	m.calls++
-	return nil
-}
-
-func (m *memory) Buffer(ctx context.Context, n int) ([]byte, error) {
-	return make([]byte, n), m.Reserve(ctx, 2*int64(n))
 }
 
 func TestMemoryIsCharged(t *testing.T) {
 	f := store("a")
 	f.add(t, "a", 0, 1000, 1000)
 	charge := func(req *kmsg.FetchRequest) int64 {
-		m := &memory{most: 1 << 40}
-		answerTo(t, context.Background(), handler.Call{Memory: m}, f, req)
+		m := &charges{}
+		answerTo(t, context.Background(), handler.Call{Memory: m.memory()}, f, req)
 		return m.asked
 	}
 	require.Equal(t, int64(4000), charge(request(ask{"a", 0, 0, mib})), "the records twice: as read and as encoded")
@@ -186,8 +179,12 @@ func TestMemoryIsCharged(t *testing.T) {
 	require.Zero(t, charge(request(ask{"a", 0, 2, mib}, ask{"a", 1, 0, mib})), "an empty poll costs nothing")
 
 	f.reads = nil
-	_, err := fetch.New(f, limits).Handle(context.Background(), handler.Call{Memory: &memory{most: 3999}}, request(ask{"a", 0, 0, mib}))
-	require.ErrorIs(t, err, errSpent)
+	spent := errors.New("spent")
+	_, err := fetch.New(f, limits).Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(n int64) error {
+		require.Equal(t, int64(4000), n)
+		return spent
+	})}, request(ask{"a", 0, 0, mib}))
+	require.ErrorIs(t, err, spent)
 	require.Empty(t, f.reads, "charged before it is read")
 }
 
@@ -198,9 +195,9 @@ func TestMemoryIsChargedAtOnce(t *testing.T) {
 	f.add(t, "a", 0, 1000, 1000)
 	f.add(t, "a", 1, 500, 500, 500)
 	f.add(t, "b", 0, 700)
-	m := &memory{most: 1 << 40}
+	m := &charges{}
 	req := request(ask{"a", 0, 0, mib}, ask{"a", 1, 0, 1200}, ask{"b", 0, 0, mib})
-	resp := answerTo(t, context.Background(), handler.Call{Memory: m}, f, req)
+	resp := answerTo(t, context.Background(), handler.Call{Memory: m.memory()}, f, req)
 	require.Equal(t, []got{{"a", 0, 0, 0, 2, []int{1000, 1000}}, {"a", 1, 0, 0, 3, []int{500, 500}}, {"b", 0, 0, 0, 1, []int{700}}}, parts(t, resp))
 	require.Equal(t, int64(2*(2000+1200+700)), m.asked)
 	require.Equal(t, 1, m.calls)
@@ -211,8 +208,8 @@ func TestFirstBatchAboveItsLimit(t *testing.T) {
 	f := store("a")
 	f.add(t, "a", 0, 1000)
 	f.add(t, "a", 1, 500)
-	m := &memory{most: 1 << 40}
-	resp := answerTo(t, context.Background(), handler.Call{Memory: m}, f, request(ask{"a", 0, 0, 1}, ask{"a", 1, 0, mib}))
+	m := &charges{}
+	resp := answerTo(t, context.Background(), handler.Call{Memory: m.memory()}, f, request(ask{"a", 0, 0, 1}, ask{"a", 1, 0, mib}))
 	require.Equal(t, []got{{"a", 0, 0, 0, 1, []int{1000}}, {"a", 1, 0, 0, 1, []int{500}}}, parts(t, resp))
 	require.Equal(t, int64(2*1500), m.asked)
 }

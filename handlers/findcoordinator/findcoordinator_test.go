@@ -1,7 +1,6 @@
 package findcoordinator_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -91,30 +90,23 @@ func TestEveryRefusalAtEveryVersion(t *testing.T) {
 	}
 }
 
-type memory struct {
-	handler.Memory // nil: nothing else may be called
-	charged        int64
-	err            error
-}
-
-func (m *memory) Reserve(_ context.Context, n int64) error {
-	m.charged += n
-	return m.err
-}
-
 // A key of no byte gets an address back, so many of them are paid for first.
 func TestManyKeysAreCharged(t *testing.T) {
 	t.Parallel()
 	h := findcoordinator.New(advertised())
 	req := &kmsg.FindCoordinatorRequest{Version: 4, CoordinatorKeys: make([]string, 10_000)}
-	budget := &memory{}
+	charged := int64(0)
+	budget := handlertest.Memory(func(n int64) error {
+		charged += n
+		return nil
+	})
 	resp, err := h.Handle(t.Context(), handler.Call{Memory: budget}, req)
 	require.NoError(t, err)
 	require.Len(t, resp.(*kmsg.FindCoordinatorResponse).Coordinators, 10_000)
 	resp.SetVersion(4)
-	require.Greater(t, budget.charged, int64(len(resp.AppendTo(nil))))
+	require.Greater(t, charged, int64(len(resp.AppendTo(nil))))
 
 	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{Memory: &memory{err: spent}}, req)
+	_, err = h.Handle(t.Context(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, req)
 	require.ErrorIs(t, err, spent)
 }

@@ -157,17 +157,6 @@ func TestTheWaitEndsWithTheCallAndWithTheGateway(t *testing.T) {
 	}
 }
 
-type budget struct {
-	handler.Memory // nil: nothing else may be called
-	charged        int64
-	err            error
-}
-
-func (m *budget) Reserve(_ context.Context, n int64) error {
-	m.charged += n
-	return m.err
-}
-
 // Each call that gets the leader's answer is charged for it: calls that are
 // parked for one member all get that member's answer.
 func TestTheLeadersAnswerIsCharged(t *testing.T) {
@@ -179,12 +168,16 @@ func TestTheLeadersAnswerIsCharged(t *testing.T) {
 			{MemberID: "a", Metadata: metadata}, {MemberID: "b", InstanceID: &instance, Metadata: metadata},
 		}}
 	}})
-	charge := &budget{}
+	charged := int64(0)
+	charge := handlertest.Memory(func(n int64) error {
+		charged += n
+		return nil
+	})
 	_, err := h.Handle(t.Context(), handler.Call{Memory: charge}, &kmsg.JoinGroupRequest{})
 	require.NoError(t, err)
-	require.InDelta(t, 2<<20, charge.charged, 1<<10)
+	require.InDelta(t, 2<<20, charged, 1<<10)
 
 	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{Memory: &budget{err: spent}}, &kmsg.JoinGroupRequest{})
+	_, err = h.Handle(t.Context(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, &kmsg.JoinGroupRequest{})
 	require.ErrorIs(t, err, spent, "no room for the answer closes the connection")
 }

@@ -80,28 +80,21 @@ func TestAnswerAtTheFrameLimit(t *testing.T) {
 	}
 }
 
-type memory struct {
-	handler.Memory // nil: nothing else may be called
-	charged        int64
-	err            error
-}
-
-func (m *memory) Reserve(_ context.Context, n int64) error {
-	m.charged += n
-	return m.err
-}
-
 func TestAnswerIsCharged(t *testing.T) {
 	t.Parallel()
 	h := listgroups.New(&coordinatortest.Fake{ListFunc: func(context.Context, coordinator.Filter) []coordinator.Listing {
 		return []coordinator.Listing{{Group: strings.Repeat("g", 1<<10)}}
 	}})
-	budget := &memory{}
+	charged := int64(0)
+	budget := handlertest.Memory(func(n int64) error {
+		charged += n
+		return nil
+	})
 	_, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: budget}, &kmsg.ListGroupsRequest{})
 	require.NoError(t, err)
-	require.Greater(t, budget.charged, int64(1<<10))
+	require.Greater(t, charged, int64(1<<10))
 
 	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &memory{err: spent}}, &kmsg.ListGroupsRequest{})
+	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, &kmsg.ListGroupsRequest{})
 	require.ErrorIs(t, err, spent)
 }

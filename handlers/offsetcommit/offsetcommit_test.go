@@ -234,17 +234,10 @@ func TestManyPartitions(t *testing.T) {
 	require.Len(t, s.calls, 1)
 }
 
-type budget struct {
-	handler.Memory // nil: nothing else may be called
-	err            error
-}
-
-func (b budget) Reserve(context.Context, int64) error { return b.err }
-
 func TestNoMemoryClosesBeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
 	s, spent := newStore(), errors.New("spent")
-	_, err := offsetcommit.New(accepting(), s, limits).Handle(t.Context(), handler.Call{Memory: budget{err: spent}}, request(8, "g", 0))
+	_, err := offsetcommit.New(accepting(), s, limits).Handle(t.Context(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, request(8, "g", 0))
 	require.ErrorIs(t, err, spent)
 	require.Empty(t, s.calls)
 }

@@ -211,17 +211,6 @@ func TestManyPartitions(t *testing.T) {
 	}
 }
 
-type budget struct {
-	handler.Memory // nil: nothing else may be called
-	charged        int64
-	err            error
-}
-
-func (m *budget) Reserve(_ context.Context, n int64) error {
-	m.charged += n
-	return m.err
-}
-
 // A small request can ask for the same large group again and again: the answer
 // is given up as soon as it must be too large for a frame, and all of it is
 // charged.
@@ -243,13 +232,17 @@ func TestRepeatedGroupsAreBounded(t *testing.T) {
 				req.Groups[i].Topics = []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", Partitions: []int32{0}}}
 			}
 		}
-		charge := &budget{}
+		charged := int64(0)
+		charge := handlertest.Memory(func(n int64) error {
+			charged += n
+			return nil
+		})
 		_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: charge}, req)
 		require.NoError(t, err)
-		require.Greater(t, charge.charged, int64(10*4096))
+		require.Greater(t, charged, int64(10*4096))
 	}
 
 	spent := errors.New("spent")
-	_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &budget{err: spent}}, req)
+	_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, req)
 	require.ErrorIs(t, err, spent)
 }

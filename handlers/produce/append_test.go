@@ -16,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/backendtest"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
 	"github.com/iggykafka/gateway/core/record"
 	"github.com/iggykafka/gateway/core/record/recordtest"
 	"github.com/iggykafka/gateway/handlers/produce"
@@ -117,35 +118,25 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// memory is a budget that records what is asked of it.
-type memory struct {
-	asked []int64
-	err   error
-}
-
-func (m *memory) Reserve(_ context.Context, n int64) error {
-	m.asked = append(m.asked, n)
-	return m.err
-}
-
-func (m *memory) Buffer(_ context.Context, n int) ([]byte, error) { return make([]byte, n), m.err }
-
 // Decoders are charged for before they start: once for each size.
 func TestDecodersAreCharged(t *testing.T) {
 	plain, gzip := recordtest.Values("v").Bytes(), recordtest.Values("v").Compressed(record.Gzip).Batch(t)
 	zstd := recordtest.Values("v").Compressed(record.Zstd).Batch(t)
-	m := new(memory)
+	var asked []int64
+	count := handlertest.Memory(func(n int64) error {
+		asked = append(asked, n)
+		return nil
+	})
 	req := request(9, 1, topic("plain", part(0, plain), part(1, bytes.Clone(gzip.Bytes))),
 		topic("small", part(0, bytes.Clone(gzip.Bytes))), topic("stamped", part(0, zstd.Bytes), part(1, bytes.Clone(gzip.Bytes))))
-	_, err := produce.New(store()).Handle(context.Background(), handler.Call{Memory: m}, req)
+	_, err := produce.New(store()).Handle(context.Background(), handler.Call{Memory: count}, req)
 	require.NoError(t, err)
-	require.Equal(t, []int64{gzip.DecoderMemory(), zstd.DecoderMemory() - gzip.DecoderMemory()}, m.asked[:2])
-	require.Len(t, m.asked, 2)
+	require.Equal(t, []int64{gzip.DecoderMemory(), zstd.DecoderMemory() - gzip.DecoderMemory()}, asked)
 
-	m = &memory{err: errors.New("spent")}
+	spent := errors.New("spent")
 	f := store()
-	_, err = produce.New(f).Handle(context.Background(), handler.Call{Memory: m}, req)
-	require.ErrorIs(t, err, m.err)
+	_, err = produce.New(f).Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, req)
+	require.ErrorIs(t, err, spent)
 	require.Empty(t, f.appended)
 }
 
