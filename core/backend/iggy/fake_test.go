@@ -38,7 +38,8 @@ type fakeServer struct {
 	errs    map[string]error // by method
 	silent  chan struct{}    // while set, nothing is answered
 	calls   map[string]int
-	strict  bool // UpdateTopic checks the size too
+	strict  bool   // UpdateTopic checks the size too
+	listed  func() // called once, after the next list of topics
 }
 
 var _ server = (*fakeServer)(nil)
@@ -131,10 +132,15 @@ func (f *fakeServer) Topics(ctx context.Context, stream string) ([]iggcon.Topic,
 	if err := f.enter(ctx, "Topics"); err != nil {
 		return nil, err
 	}
-	defer f.mu.Unlock()
 	var all []iggcon.Topic
 	for _, t := range f.streams[stream] {
 		all = append(all, *t)
+	}
+	listed := f.listed
+	f.listed = nil
+	f.mu.Unlock()
+	if listed != nil {
+		listed()
 	}
 	return all, nil
 }
@@ -225,6 +231,13 @@ func (f *fakeServer) Stats(ctx context.Context) (*iggcon.Stats, error) {
 	}
 	defer f.mu.Unlock()
 	return &iggcon.Stats{ProcessId: f.run, StartTime: uint64(f.run), IggyServerVersion: "0.8.0"}, nil
+}
+
+// Generation is of a client that has one connection.
+func (f *fakeServer) Generation() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return uint64(f.run)
 }
 
 func (f *fakeServer) Send(context.Context, client.Topic, uint32, []iggcon.IggyMessage) error {

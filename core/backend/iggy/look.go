@@ -3,6 +3,7 @@ package iggy
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -62,11 +63,7 @@ func (s *Store) unlockAdmin() { <-s.admin }
 // must be found after the next restart of the server.
 func (s *Store) lookNow(ctx context.Context) error {
 	began := time.Now()
-	all, counts, err := s.list(ctx)
-	if err != nil {
-		return err
-	}
-	next, changes, err := s.identify(ctx, all)
+	all, counts, next, changes, err := s.survey(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,6 +93,30 @@ func (s *Store) lookNow(ctx context.Context) error {
 		}
 	}
 	return s.purge(ctx, all, replaced)
+}
+
+// maxSurveys bounds how often a look begins anew because of new connections, which
+// come one after another after a start.
+const maxSurveys = 20
+
+// survey lists the topics and finds their entries. What is noted of a new one comes
+// from two requests, its created_at and the run of the server, which are of the same
+// run when no connection was made since before the first: the server is asked anew
+// otherwise.
+func (s *Store) survey(ctx context.Context) (all []seen, counts map[string]int, next []entry, changes []journal.Change, err error) {
+	for range maxSurveys {
+		generation := s.server.Generation()
+		if all, counts, err = s.list(ctx); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if next, changes, err = s.identify(ctx, all); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if len(changes) == 0 || s.server.Generation() == generation {
+			return all, counts, next, changes, nil
+		}
+	}
+	return nil, nil, nil, nil, fmt.Errorf("%w: connections to Iggy come and go", backend.ErrUnavailable)
 }
 
 // list returns the topics that Kafka clients may see, and the number of all topics
@@ -159,7 +180,11 @@ func (s *Store) identify(ctx context.Context, all []seen) ([]entry, []journal.Ch
 			continue
 		}
 		if !asked {
-			run, asked = s.serverRun(ctx), true
+			var err error
+			if run, err = s.serverRun(ctx); err != nil {
+				return nil, nil, err
+			}
+			asked = true
 		}
 		if known && e.restarted(one.created, run) {
 			e.Created, e.Run = one.created, run
@@ -200,13 +225,18 @@ func (e entry) restarted(created uint64, run string) bool {
 	return created-e.Created <= maxCreation
 }
 
-// serverRun names this run of the server, or gives "" when it may not be asked.
-func (s *Store) serverRun(ctx context.Context) string {
+// serverRun names this run of the server, or gives "" when it does not say. One that
+// is away has to be asked later: without its answer a topic that was made again
+// could be taken for the one before, and the other way round.
+func (s *Store) serverRun(ctx context.Context) (string, error) {
 	stats, err := s.server.Stats(ctx)
-	if err != nil {
-		return ""
+	switch {
+	case err == nil:
+		return fmt.Sprintf("%d@%d", stats.ProcessId, stats.StartTime), nil
+	case ctx.Err() != nil, errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, client.ErrBadReply):
+		return "", err
 	}
-	return fmt.Sprintf("%d@%d", stats.ProcessId, stats.StartTime)
+	return "", nil
 }
 
 // adopt returns the changes that keep a new entry, with the overrides that its

@@ -76,6 +76,8 @@ type server interface {
 	client.Peers
 	// Stats needs the permission read_servers.
 	Stats(context.Context) (*iggcon.Stats, error)
+	// Generation grows with every new connection.
+	Generation() uint64
 	Start(context.Context) error
 	Close()
 }

@@ -68,6 +68,35 @@ func TestTopicsKeepTheirIDsWhileTheServerRestarts(t *testing.T) {
 	}
 }
 
+// The list of topics may be of one run of the server, and what it says of itself of
+// the next one.
+func TestTopicsKeepTheirIDsWhenTheServerRestartsDuringALook(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.server.native(t, "kafka", "t", 1, iggcon.IggyExpiryNeverExpire, unlimited)
+	f.server.set(func() { f.server.listed = f.server.restart })
+	topic, err := f.find("t")
+	require.NoError(t, err)
+	got, err := f.find("t")
+	require.NoError(t, err)
+	require.Equal(t, topic.ID, got.ID)
+}
+
+// While the server is away, nothing is guessed about its run.
+func TestTopicsMadeAgainBeforeTheServerCanBeAsked(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	first := f.create("t", 1)
+	require.NoError(t, f.server.DeleteTopic(t.Context(), client.Topic{Stream: "kafka", Name: "t"}))
+	f.server.native(t, "kafka", "t", 1, iggcon.IggyExpiryNeverExpire, unlimited)
+	f.server.set(func() { f.server.errs["Stats"] = backend.ErrUnavailable })
+	require.ErrorIs(t, f.look(t.Context(), time.Now()), backend.ErrUnavailable)
+	f.server.set(func() { delete(f.server.errs, "Stats") })
+	second, err := f.find("t")
+	require.NoError(t, err)
+	require.NotEqual(t, first.ID, second.ID)
+}
+
 // A topic made again is another one, even though Iggy gives it the same number.
 func TestTopicsMadeAgainByIggyClients(t *testing.T) {
 	t.Parallel()
