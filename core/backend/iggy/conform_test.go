@@ -13,6 +13,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend/backendtest"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+	"github.com/iggykafka/gateway/core/backend/iggy/journal"
 	"github.com/iggykafka/gateway/core/topicconfig"
 )
 
@@ -90,16 +91,21 @@ func (b *box) killBoth() backend.Backend {
 	return b.open()
 }
 
-// killServer is kill -9 of the server; the gateway goes on.
+// killServer is kill -9 of the server; the gateway goes on, and serves when this
+// returns.
 func (b *box) killServer() backend.Backend {
 	b.Helper()
-	c, all := b.store.server.(*client.Client), b.cfg.Connections
+	c := b.store.server.(*client.Client)
+	all := b.cfg.Connections.Send + b.cfg.Connections.Poll + b.cfg.Connections.Admin
+	// Those that were still being made would count for ones that the kill has cut.
+	require.Eventually(b, func() bool { return len(c.Locals()) == all }, time.Minute, time.Millisecond)
 	before := c.Generation()
 	b.server.Kill()
 	b.server.Start()
-	// No connection is left of those that the kill has cut.
+	require.Eventually(b, func() bool { return c.Up() && c.Generation() >= before+uint64(all) }, time.Minute, time.Millisecond)
+	// The internal log may still be busy with what was on its way in that moment.
 	require.Eventually(b, func() bool {
-		return c.Up() && c.Generation() >= before+uint64(all.Send+all.Poll+all.Admin)
+		return b.store.ledger.Commit(b.Context(), []journal.Change{{Key: "nothing"}}) == nil
 	}, time.Minute, time.Millisecond)
 	return b.store
 }
