@@ -131,12 +131,30 @@ func (m member) Poll(ctx context.Context) (clienttest.Polled, error) {
 	defer cancel()
 	var out clienttest.Polled
 	fetches := m.PollFetches(poll)
-	if poll.Err() == nil && fetches.Err() != nil {
-		return out, fetches.Err()
+	if err := failure(fetches); poll.Err() == nil && err != nil {
+		return out, err
 	}
 	fetches.EachRecord(func(r *kgo.Record) { out.Records = append(out.Records, clienttest.FromFranz(r)) })
 	out.Partitions = m.owned.List()
 	return out, nil
+}
+
+// failure returns what is wrong with fetches. That a member was put out of its group, as by a gateway that starts again
+// in the middle of a rebalance, franz-go tells among them, and joins anew by itself.
+func failure(fetches kgo.Fetches) error {
+	for _, e := range fetches.Errors() {
+		var session *kgo.ErrGroupSession
+		if !errors.As(e.Err, &session) {
+			return e.Err
+		}
+	}
+	return nil
+}
+
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, failure(kgo.NewErrFetch(&kgo.ErrGroupSession{Err: kerr.UnknownMemberID})))
+	require.ErrorIs(t, failure(kgo.NewErrFetch(kerr.CorruptMessage)), kerr.CorruptMessage)
 }
 
 func (m member) Commit(ctx context.Context, topic string, positions clienttest.Offsets) error {
