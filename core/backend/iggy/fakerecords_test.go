@@ -131,14 +131,10 @@ func (f *fakeRecords) Poll(ctx context.Context, _ client.Topic, partition uint32
 			continue
 		}
 		n++
-		polled.Count++
 		polled.Messages = append(polled.Messages, m)
 		if size += message.Size(&m); size > f.maxReply {
 			return client.Polled{}, client.ErrReplyTooLarge
 		}
-	}
-	if n := len(polled.Messages); n > 0 && len(polled.Messages[n-1].Payload) == 0 {
-		polled.Messages = polled.Messages[:n-1] // as the SDK does
 	}
 	return polled, nil
 }

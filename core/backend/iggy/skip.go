@@ -168,12 +168,9 @@ func (p *partition) fetch(ctx context.Context, at, until int64, count int) (mess
 		}
 		messages = between(polled.Messages, at, until)
 		if len(messages) == 0 || offsetOf(&messages[0]) > at {
-			step := stay
-			if messages, step, err = p.absent(ctx, at, until, messages); step == again {
+			again := false
+			if messages, again, err = p.absent(ctx, at, until, messages); again {
 				continue
-			}
-			if step == pass {
-				at++
 			}
 		}
 		if err != nil || len(messages) == 0 {
@@ -246,53 +243,40 @@ func (p *partition) fails(ctx context.Context, first, next int64, budget *int) (
 	return nil, err
 }
 
-// step is what to do about an offset that an answer does not begin with.
-type step int
-
-const (
-	stay  step = iota // there are messages after all, or nothing to say yet
-	again             // it has been skipped: ask again
-	pass              // it is there, but cannot be shown for now
-)
-
 // absent looks into an answer that does not begin with the offset that was asked
-// for, although the log ends behind it: retention has moved the start, the SDK
-// has dropped an empty message at the end of the answer, or the server leaves
-// something out. That is skipped only when it lasts; until then there are no
-// messages.
-func (p *partition) absent(ctx context.Context, at, until int64, behind []iggcon.IggyMessage) (messages []iggcon.IggyMessage, what step, err error) {
+// for, although the log ends behind it: retention has moved the start, or the
+// server leaves something out. That is skipped only when it lasts, and is asked
+// for again then; until then there are no messages.
+func (p *partition) absent(ctx context.Context, at, until int64, behind []iggcon.IggyMessage) (messages []iggcon.IggyMessage, again bool, err error) {
 	bounds, err := p.probe(ctx)
 	if err != nil {
-		return nil, stay, err
+		return nil, false, err
 	}
 	if at < bounds.Start {
-		return nil, stay, outOfRange(at, bounds)
+		return nil, false, outOfRange(at, bounds)
 	}
 	if len(behind) == 0 {
 		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(at)), 2)
 		if err != nil && !unreadable(err) {
-			return nil, stay, err
+			return nil, false, err
 		}
 		behind = between(polled.Messages, at, until)
 		if len(behind) > 0 && offsetOf(&behind[0]) == at {
-			return behind, stay, nil
-		}
-		if len(behind) == 0 && polled.Count > 0 {
-			return nil, pass, nil // empty, and the last of the log
+			return behind, false, nil
 		}
 	}
 	if !p.gaps.stillMissing(at, time.Now()) {
-		return nil, stay, nil
+		return nil, false, nil
 	}
 	next := until
 	if len(behind) > 0 {
 		next = offsetOf(&behind[0])
 	}
 	if next, err = p.firstAfter(ctx, at, next); err != nil {
-		return nil, stay, err
+		return nil, false, err
 	}
 	p.skip(at, next, errMissing)
-	return nil, again, nil
+	return nil, true, nil
 }
 
 // firstAfter returns the first offset behind a missing one that is there, next

@@ -1,7 +1,8 @@
 // Package client is what the gateway uses of an Iggy server: a pool of
 // connections around the Go SDK that adds what the SDK does not have: deadlines
 // that hold, redialling, an answer at once while the server is away, TLS without
-// Nagle's delay, and bounds on what a reply may cost.
+// Nagle's delay, and bounds on what a reply may cost. Messages, of which there
+// are many, go past the SDK.
 package client
 
 import (
@@ -23,11 +24,7 @@ type Topic struct{ Stream, Name string }
 type Polled struct {
 	// Current is the offset of the partition's last message; 0 also when it
 	// never had one.
-	Current uint64
-	// Count is how many messages the reply holds. The SDK leaves out the last one
-	// when its payload is empty, as a native client may write it: then it is
-	// len(Messages)+1.
-	Count    uint32
+	Current  uint64
 	Messages []iggcon.IggyMessage
 }
 

@@ -132,7 +132,7 @@ func (s *session) login(local string) error {
 		return err
 	}
 	s.me = local
-	me, err := s.relay.ask(codeMe)
+	me, err := s.relay.exchange(frame(codeMe, 0), maxMe)
 	if err != nil {
 		return err
 	}

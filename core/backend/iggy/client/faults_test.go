@@ -148,8 +148,10 @@ func TestBodiesThatTheSDKLeaves(t *testing.T) {
 		switch code {
 		case cmdSend:
 			answer(conn, 2010, make([]byte, 100_000))
-		case cmdPoll:
+		case cmdTopics:
 			answer(conn, 0, []byte{7})
+		case cmdDeleteTopic:
+			answer(conn, 2010, make([]byte, 100_000))
 		default:
 			return false, true
 		}
@@ -158,7 +160,10 @@ func TestBodiesThatTheSDKLeaves(t *testing.T) {
 	c := start(t, impatient(f.address()))
 	for range 3 {
 		require.Equal(t, ierror.TopicIdNotFoundCode, Code(c.Send(t.Context(), anywhere, 0, messages(1))))
-		require.NoError(t, pollOnce(t, c))
+		require.Equal(t, ierror.TopicIdNotFoundCode, Code(c.DeleteTopic(t.Context(), anywhere)))
+		got, err := c.Topics(t.Context(), "s")
+		require.NoError(t, err)
+		require.Empty(t, got)
 	}
 	require.Equal(t, 3, f.count(cmdLogin), "no connection was replaced")
 }

@@ -21,11 +21,23 @@ const (
 const (
 	codeClusterMetadata = 12
 	codeMe              = 20
+	codePoll            = 100
+	codeSend            = 101
 )
+
+// maxMe bounds the answer to codeMe, in bytes: it names the client's groups.
+const maxMe = 64 << 10
 
 // featureUnavailable is what a server without clustering answers to
 // codeClusterMetadata.
 const featureUnavailable = 5
+
+// frame begins a request, for a body of that many bytes.
+func frame(code uint32, body int) []byte {
+	b := make([]byte, headerBytes, headerBytes+body)
+	putHeader(b, uint32(headerBytes-requestAhead+body), code)
+	return b
+}
 
 func requestHeader(header []byte) (bytes int64, code uint32) {
 	return requestAhead + int64(binary.LittleEndian.Uint32(header)), binary.LittleEndian.Uint32(header[4:])

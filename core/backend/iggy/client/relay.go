@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -41,12 +42,18 @@ type relay struct {
 	// inFlight says that a reply is due.
 	inFlight atomic.Bool
 	// capture, when set, gets the next reply in the SDK's place.
-	capture atomic.Pointer[chan captured]
+	capture atomic.Pointer[capture]
 
 	once  sync.Once
 	cause error         // why it ended; valid after dead
 	dead  chan struct{} // closed by end
 	done  chan struct{} // closed when both directions have ended
+}
+
+// capture is where a reply goes that the SDK does not see.
+type capture struct {
+	most int64 // bytes of its body
+	to   chan captured
 }
 
 // captured is a reply that did not go to the SDK.
@@ -185,7 +192,7 @@ func (r *relay) reply(buf []byte, n int) error {
 // still to be read.
 func (r *relay) pass(head []byte, rest int64, bodiless bool) error {
 	if to := r.capture.Swap(nil); to != nil {
-		return r.deliver(*to, head, rest)
+		return r.deliver(to, head, rest)
 	}
 	if bodiless {
 		return r.withoutBody(head, rest)
@@ -208,38 +215,59 @@ func (r *relay) withoutBody(head []byte, rest int64) error {
 	return err
 }
 
-// maxCaptured bounds a reply that the gateway reads itself.
-const maxCaptured = 64 << 10
-
-func (r *relay) deliver(to chan captured, head []byte, rest int64) error {
-	if rest > maxCaptured {
+func (r *relay) deliver(to *capture, head []byte, rest int64) error {
+	if rest > to.most {
 		return fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, rest)
 	}
-	frame := make([]byte, len(head)+int(rest))
-	copy(frame, head)
-	if _, err := io.ReadFull(r.server, frame[len(head):]); err != nil {
+	status, size := replyHeader(head)
+	body, err := readBody(r.server, head[headerBytes:], size)
+	if err != nil {
 		return fmt.Errorf("from the Iggy server: %w", err)
 	}
-	status, _ := replyHeader(frame)
-	to <- captured{status, frame[headerBytes:]}
+	to.to <- captured{status, body}
 	return nil
 }
 
-// ask sends a request without a body, of a command that the SDK does not have,
-// while the SDK is idle.
-func (r *relay) ask(code uint32) (captured, error) {
-	to := make(chan captured, 1)
-	r.capture.Store(&to)
+// trusted is how long a body may be for its memory to be made before it comes:
+// a length alone costs its sender nothing.
+const trusted = 4 << 20
+
+// readBody reads a body of which the head has been read.
+func readBody(from io.Reader, head []byte, size int64) ([]byte, error) {
+	body := append(make([]byte, 0, min(size, trusted)), head...)
+	for int64(len(body)) < size {
+		if len(body) == cap(body) {
+			body = slices.Grow(body, int(min(int64(len(body)), size-int64(len(body)))))
+		}
+		n, err := io.ReadFull(from, body[len(body):min(int64(cap(body)), size)])
+		body = body[:len(body)+n]
+		if err != nil {
+			return nil, err
+		}
+	}
+	return body, nil
+}
+
+// exchange makes a request by itself while the SDK is idle. request is a whole
+// frame; most bounds the body of the reply, in bytes.
+func (r *relay) exchange(request []byte, most int64) (captured, error) {
+	c := &capture{most: min(most, r.maxReply), to: make(chan captured, 1)}
+	r.capture.Store(c)
 	r.inFlight.Store(true)
-	var request [headerBytes]byte
-	putHeader(request[:], headerBytes-requestAhead, code)
-	if _, err := r.server.Write(request[:]); err != nil {
-		r.end(err)
+	r.left.Store(true)
+	if _, err := r.server.Write(request); err != nil {
+		r.end(fmt.Errorf("to the Iggy server: %w", err))
 	}
 	select {
-	case c := <-to:
-		return c, nil
+	case reply := <-c.to:
+		return reply, nil
 	case <-r.dead:
+	}
+	// The reply may have come together with what ended the connection.
+	select {
+	case reply := <-c.to:
+		return reply, nil
+	default:
 		return captured{}, r.cause
 	}
 }

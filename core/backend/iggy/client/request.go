@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	ierror "github.com/apache/iggy/foreign/go/errors"
 
 	"github.com/iggykafka/gateway/core/backend"
@@ -15,9 +14,10 @@ import (
 
 // request is one call of the SDK, on its way to a connection that has time.
 type request struct {
-	// run makes the call. What it returns besides the error it leaves where its
-	// caller looks after a nil error alone: after a deadline it may still run.
-	run func(iggcon.Client) error
+	// run makes the call, by the SDK or past it. What it returns besides the error
+	// it leaves where its caller looks after a nil error alone: after a deadline it
+	// may still run.
+	run func(*session) error
 	// changes says that the call changes something, so that a lost reply leaves
 	// the outcome open.
 	changes bool
@@ -38,7 +38,7 @@ const (
 	expired
 )
 
-func newRequest(changes bool, run func(iggcon.Client) error) *request {
+func newRequest(changes bool, run func(*session) error) *request {
 	return &request{run: run, changes: changes, done: make(chan error, 1)}
 }
 

@@ -48,7 +48,7 @@ func (s *session) serve(requests <-chan *request, stop <-chan struct{}) {
 			s.do(r)
 			s.client.metrics.inFlight.Dec()
 		case <-ping.C:
-			s.do(newRequest(false, iggcon.Client.Ping))
+			s.do(newRequest(false, func(s *session) error { return s.sdk.Ping() }))
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (s *session) do(r *request) {
 	s.relay.begin()
 	r.began = time.Now()
 	deadline := time.AfterFunc(s.client.cfg.RequestTimeout, func() { s.expire(r) })
-	err := safely(func() error { return r.run(s.sdk) })
+	err := safely(func() error { return r.run(s) })
 	deadline.Stop()
 	r.state.CompareAndSwap(running, returned)
 	r.finishWith(func() error { return s.judge(r, err) })
@@ -84,8 +84,9 @@ func (s *session) expire(r *request) {
 	if !r.state.CompareAndSwap(running, expired) {
 		return
 	}
-	s.relay.end(errDeadline)
+	// First, so that who is answered because of it finds it out.
 	s.client.timedOut(r.began)
+	s.relay.end(errDeadline)
 	time.AfterFunc(returnGrace, func() { r.finishWith(func() error { return s.lost(r, errDeadline) }) })
 }
 
