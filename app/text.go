@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-const helpText = `kafka-gateway lets Kafka clients work against a log store of its own: producers,
-consumer groups, admin tools. No Kafka, no ZooKeeper, one process.
+const helpText = `kafka-gateway lets Kafka clients work against a log store of its own, or against an Apache
+Iggy server: producers, consumer groups, admin tools. No Kafka, no ZooKeeper, one process.
 
 Usage:
   kafka-gateway [serve]           serve until SIGTERM or SIGINT; a second one ends it

@@ -34,6 +34,8 @@ func (s *Store) check(ctx context.Context) {
 	s.checkAddress(ctx)
 	s.checkTopics()
 	switch saved, err := s.savesAtOnce(ctx); {
+	case s.life.Err() != nil:
+		// The store ends: nobody asks any more.
 	case err != nil:
 		s.log.Info("the gateway cannot see whether Iggy saves messages before it answers; unless system.partition.messages_required_to_save is 1, a kill of the server loses acknowledged records, and a loss of power does unless system.partition.enforce_fsync is true")
 	case saved:

@@ -87,7 +87,7 @@ func (s *Store) Start(ctx context.Context) error {
 	s.state.Store(stateUp)
 	s.run(s.watchLease)
 	s.run(s.noteEnds)
-	s.log.Info("connected to Iggy", zap.String("address", s.cfg.Address), zap.String("stream", s.cfg.Stream),
+	s.log.Info("serving the topics of Iggy", zap.String("stream", s.cfg.Stream), zap.String("internal_stream", s.cfg.InternalStream),
 		zap.Int("topics", s.catalog.size()), zap.Duration("took", time.Since(began)))
 	if !s.opts.unchecked {
 		s.run(s.check)
@@ -114,7 +114,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return fmt.Errorf("iggy.stream: %s: %w", s.cfg.Stream, err)
 	}
 	if s.ledger, err = s.opts.open(ctx, s.server, s.cfg, s.opts); err != nil {
-		return fmt.Errorf("iggy.internal_stream: %s: %w", s.cfg.InternalStream, err)
+		return fmt.Errorf("iggy.internal_stream: %w", err)
 	}
 	if err := s.loadCluster(ctx); err != nil {
 		return fmt.Errorf("iggy.internal_stream: %s: %w", s.cfg.InternalStream, err)

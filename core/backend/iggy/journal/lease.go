@@ -24,8 +24,8 @@ type OwnedError struct {
 }
 
 func (e *OwnedError) Error() string {
-	return fmt.Sprintf("stream %s is owned by another gateway: process %d on host %s, since %s; stop it, or give this gateway a stream of its own",
-		e.Stream, e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
+	return fmt.Sprintf("it is owned by another gateway: process %d on host %s, since %s; stop it, or give this gateway a stream of its own",
+		e.Owner.PID, e.Owner.Host, e.Owner.Since.Format(time.RFC3339))
 }
 
 // addresses are our ends of the connections: all, and those that the server
