@@ -71,6 +71,11 @@ func (s *Store) CommitOffsets(ctx context.Context, group string, commits []backe
 	if len(changes) == 0 {
 		return nil
 	}
+	return s.commitInTime(ctx, changes)
+}
+
+// commitInTime commits what clients wait for: not for longer than they do.
+func (s *Store) commitInTime(ctx context.Context, changes []journal.Change) error {
 	ctx, cancel := context.WithTimeout(ctx, commitPatience)
 	defer cancel()
 	return s.ledger.Commit(ctx, changes)
@@ -147,9 +152,7 @@ func (s *Store) DeleteOffsets(ctx context.Context, group string) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, commitPatience)
-	defer cancel()
-	return s.ledger.Commit(ctx, changes)
+	return s.commitInTime(ctx, changes)
 }
 
 const (

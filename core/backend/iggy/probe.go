@@ -30,11 +30,11 @@ const (
 
 // The codes of the server that mean something here.
 const (
-	codeStream    ierror.Code = 1009
-	codeTopic     ierror.Code = 2010
-	codePartition ierror.Code = 3007
-	codeChecksum  ierror.Code = 4027
-	codeOffset    ierror.Code = 4100
+	codeStream    = ierror.StreamIdNotFoundCode
+	codeTopic     = ierror.TopicIdNotFoundCode
+	codePartition = ierror.PartitionNotFoundCode
+	codeChecksum  = ierror.InvalidMessageChecksumCode
+	codeOffset    = ierror.InvalidOffsetCode
 )
 
 // reader is what readers know of a partition beside its positions, whose mu

@@ -50,6 +50,18 @@ func (s *Store) known(id uuid.UUID) (*topic, error) {
 	return nil, backend.ErrUnknownTopic
 }
 
+// changeKnown begins a call that changes a topic, as change does.
+func (s *Store) changeKnown(ctx context.Context, id uuid.UUID) (*topic, error) {
+	if err := s.change(ctx); err != nil {
+		return nil, err
+	}
+	t, err := s.known(id)
+	if err != nil {
+		s.unlockAdmin()
+	}
+	return t, err
+}
+
 // CreateTopic implements backend.Topics. The overrides that Iggy does not hold are
 // in the internal log first: a topic that is there has them, whenever the gateway
 // ends.
@@ -190,14 +202,11 @@ func (s *Store) topicError(err error) error {
 // DeleteTopic implements backend.Topics. Iggy comes first: when the gateway ends in
 // the middle, the next start removes what the topic has left.
 func (s *Store) DeleteTopic(ctx context.Context, id uuid.UUID) error {
-	if err := s.change(ctx); err != nil {
-		return err
-	}
-	defer s.unlockAdmin()
-	t, err := s.known(id)
+	t, err := s.changeKnown(ctx, id)
 	if err != nil {
 		return err
 	}
+	defer s.unlockAdmin()
 	if err := s.sure(ctx, s.server.DeleteTopic(ctx, t.at)); err != nil && !missing(err) {
 		return s.topicError(err)
 	}
@@ -217,14 +226,11 @@ func (s *Store) DeleteTopic(ctx context.Context, id uuid.UUID) error {
 // GrowTopic implements backend.Topics. The size grows first: a topic that keeps
 // more than it should for a moment loses nothing.
 func (s *Store) GrowTopic(ctx context.Context, id uuid.UUID, total int32) error {
-	if err := s.change(ctx); err != nil {
-		return err
-	}
-	defer s.unlockAdmin()
-	t, err := s.known(id)
+	t, err := s.changeKnown(ctx, id)
 	if err != nil {
 		return err
 	}
+	defer s.unlockAdmin()
 	if total <= t.info.Partitions {
 		return backend.ErrPartitionCount
 	}
@@ -250,14 +256,11 @@ func (s *Store) GrowTopic(ctx context.Context, id uuid.UUID, total int32) error 
 
 // AlterTopic implements backend.Topics.
 func (s *Store) AlterTopic(ctx context.Context, id uuid.UUID, change func(map[string]string) (map[string]string, error)) error {
-	if err := s.change(ctx); err != nil {
-		return err
-	}
-	defer s.unlockAdmin()
-	t, err := s.known(id)
+	t, err := s.changeKnown(ctx, id)
 	if err != nil {
 		return err
 	}
+	defer s.unlockAdmin()
 	overrides, err := change(t.info.Overrides)
 	if err != nil {
 		return err

@@ -3,18 +3,14 @@ package standintest
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/wiretest"
 )
 
-// Kinds of consumers and of polling.
+// Kinds of consumers.
 const (
 	singleConsumer = 1
 	groupConsumer  = 2
-
-	byOffset    = 1
-	byTimestamp = 2
-	fromFirst   = 3
-	fromLast    = 4
-	fromNext    = 5
 )
 
 // pollRequest is a poll.
@@ -40,7 +36,7 @@ func (body *reader) poll() pollRequest {
 		r.partition = 0
 	}
 	r.kind, r.value = body.u8(), body.u64()
-	if body.failed == 0 && (r.kind < byOffset || r.kind > fromNext) {
+	if body.failed == 0 && (r.kind < wiretest.ByOffset || r.kind > wiretest.FromNext) {
 		body.failed = errInvalidCommand
 	}
 	r.count = body.u32()
@@ -89,7 +85,7 @@ func (p *partition) poll(r pollRequest) (found [][]byte, torn map[int][][]byte, 
 	if r.count == 0 {
 		return nil, nil, 0
 	}
-	if r.kind == byTimestamp {
+	if r.kind == wiretest.ByTimestamp {
 		found, torn = p.pollTime(r.value, r.count)
 		return found, torn, 0
 	}
@@ -104,11 +100,11 @@ func (p *partition) poll(r pollRequest) (found [][]byte, torn map[int][][]byte, 
 // start is the offset that a poll starts at.
 func (p *partition) start(r pollRequest) uint64 {
 	switch r.kind {
-	case byOffset:
+	case wiretest.ByOffset:
 		return r.value
-	case fromLast:
+	case wiretest.FromLast:
 		return p.current() + 1 - min(uint64(r.count), p.current()+1)
-	case fromNext:
+	case wiretest.FromNext:
 		if stored, ok := p.offsets[r.consumer]; ok {
 			return stored + 1
 		}
