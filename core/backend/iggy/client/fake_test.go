@@ -27,7 +27,7 @@ type handler func(f *fake, conn net.Conn, code uint32, body []byte) (handled, ke
 
 const (
 	cmdPing, cmdClients, cmdLogin, cmdPoll, cmdSend = 1, 22, 38, 100, 101
-	cmdTopics, cmdDeleteTopic                       = 301, 303
+	cmdTopics                                       = 301
 )
 
 func newFake(t *testing.T, h handler) *fake {
