@@ -54,6 +54,8 @@ type fakeClient struct {
 	n    int
 	dead bool
 	late []func()
+	// blind: the server is not ready to list its clients.
+	blind bool
 }
 
 func (s *fakeServer) connect() *fakeClient {
@@ -255,6 +257,12 @@ func (c *fakeClient) Locals() []string {
 }
 
 func (c *fakeClient) Clients(context.Context) ([]string, error) {
+	c.mu.Lock()
+	blind := c.blind
+	c.mu.Unlock()
+	if blind {
+		return nil, backend.ErrUnavailable
+	}
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	if c.server.noList {

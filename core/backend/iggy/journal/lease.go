@@ -2,9 +2,13 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
 )
 
 // Lease says who owns a journal.
@@ -33,12 +37,21 @@ func (e *OwnedError) Error() string {
 // none of the latter, and the lease ends by time alone.
 type addresses struct {
 	local, listed []string
+	// unasked: the server was away when it was asked what it lists.
+	unasked bool
+	at      time.Time
 }
 
-// lease says who we are.
+// listPatience is how long a lease waits for the server's list: connections for
+// one kind of request may be there before those for another.
+const listPatience = 500 * time.Millisecond
+
+// lease says who we are. One that the server could not be asked about is good for
+// a TTL, whatever becomes of us: the next one follows soon.
 func (j *Journal) lease(ctx context.Context) Lease {
 	j.own.local = j.client.Locals()
-	clients, err := j.client.Clients(ctx)
+	clients, err := j.listed(ctx)
+	j.own.unasked, j.own.at = away(err), time.Now()
 	j.own.listed = nil
 	for _, a := range j.own.local {
 		if err == nil && slices.Contains(clients, a) && len(j.own.listed) < maxAddresses {
@@ -46,6 +59,22 @@ func (j *Journal) lease(ctx context.Context) Lease {
 		}
 	}
 	return Lease{Host: j.opts.Host, PID: j.opts.PID, Since: j.since, addresses: j.own.listed}
+}
+
+// listed asks for the server's list of clients, until it is there.
+func (j *Journal) listed(ctx context.Context) ([]string, error) {
+	began := time.Now()
+	for attempt := 0; ; attempt++ {
+		clients, err := j.client.Clients(ctx)
+		if !away(err) || time.Since(began) >= listPatience || pause(ctx, attempt) != nil {
+			return clients, err
+		}
+	}
+}
+
+// away tells errors that another attempt may mend.
+func away(err error) bool {
+	return errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, client.ErrBadReply)
 }
 
 // departed reports that the server does not list the owner among its clients.
@@ -63,11 +92,14 @@ func (j *Journal) departed(ctx context.Context, owner Lease) bool {
 	})
 }
 
-// renewDue reports whether a sign of life is due: in time, and when none of the
-// connections is left that the last one named.
+// renewDue reports whether a sign of life is due: in time, when the last one could
+// not name our connections, and when none of those is left that it named.
 func (j *Journal) renewDue() bool {
 	if time.Since(j.wrote) >= j.opts.Renew {
 		return true
+	}
+	if j.own.unasked {
+		return time.Since(j.own.at) >= j.opts.Renew/5
 	}
 	local := j.client.Locals()
 	return len(local) > 0 && len(j.own.local) > 0 &&

@@ -133,6 +133,35 @@ func TestCommitBeforeTakeover(t *testing.T) {
 	})
 }
 
+// A lease that could not name the owner's connections, because the server was not
+// ready to list them, does so soon: a kill after that is noticed at once.
+func TestLeaseNamesConnectionsLater(t *testing.T) {
+	t.Parallel()
+	for _, blind := range []string{"claim", "renewal"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeServer()
+			c := s.connect()
+			change := func(blind bool, local string) {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.blind, c.local = blind, local
+			}
+			change(blind == "claim", "127.0.0.1:1")
+			j := open(t, c)
+			set(t, j, "a", "1")
+			change(true, "127.0.0.1:2")
+			time.Sleep(1500 * time.Millisecond)
+			change(false, "127.0.0.1:2")
+			time.Sleep(2500 * time.Millisecond)
+			c.die()
+			began := time.Now()
+			require.Equal(t, map[string]string{"a": "1"}, reopen(t, s))
+			require.LessOrEqual(t, time.Since(began), time.Second, blind)
+			require.NoError(t, j.Close())
+		})
+	}
+}
+
 // A commit of a killed owner that reaches the log late is in effect, and no sign of
 // life.
 func TestLateCommitIsNoSignOfLife(t *testing.T) {
