@@ -46,6 +46,7 @@ type reader struct {
 	guessed  bool          // the mean size of messages has been asked for
 	fault    error         // the log has lost something
 	faultAt  time.Time
+	ahead    ahead // ahead.go
 
 	once    sync.Once
 	probing chan struct{} // capacity 1: held by who asks for the ends

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
@@ -28,10 +29,11 @@ const (
 
 // readers is the part of a store for those who read.
 type readers struct {
-	cache    cache        // tail.go
-	lookout  lookout      // poller.go
-	skipped  atomic.Int64 // messages that could not be read
-	batchers [2]sync.Pool // of *batcher; the second for LogAppendTime
+	cache    cache               // tail.go
+	lookout  lookout             // poller.go
+	skipped  atomic.Int64        // messages that could not be read
+	batchers [2]sync.Pool        // of *batcher; the second for LogAppendTime
+	polling  *semaphore.Weighted // ahead.go: polls that nobody has asked for yet
 }
 
 // batcher is a Batcher and the partition that it works for.
@@ -149,6 +151,7 @@ func (s *Store) Read(ctx context.Context, r backend.Read) ([]byte, backend.Bound
 		w.appendTime = t.info.Config.LogAppendTime
 	}
 	err = w.run(ctx)
+	w.ahead()
 	if errors.Is(err, backend.ErrOffsetOutOfRange) {
 		bounds, _, _, _ = p.known(r.Offset)
 		return nil, bounds, err
@@ -168,6 +171,7 @@ type reading struct {
 	out        []byte
 	at         int64 // what comes next
 	polls      int
+	fromServer bool       // there was something that the cache of batches had not
 	batches    [16][]byte // so that a run of cached batches needs no memory
 }
 
@@ -226,6 +230,7 @@ func (w *reading) cached() bool {
 // reports whether to go on.
 func (w *reading) stored(ctx context.Context, until int64) (more bool, err error) {
 	p := w.p
+	p.awaitAhead(ctx, w.at)
 	messages, reply := p.store.cache.takeRest(&p.tail, w.at)
 	messages = between(messages, w.at, until)
 	if len(messages) == 0 {
@@ -253,6 +258,7 @@ func (w *reading) stored(ctx context.Context, until int64) (more bool, err error
 		}
 		reply = replySize(messages) + messageOverhead*int64(len(messages))
 	}
+	w.fromServer = true
 	want := message.Want{From: w.at, MaxBytes: w.room(), AtLeastOne: w.first()}
 	if len(w.out) == 0 {
 		// What cannot be read in front of the first message is covered.
@@ -270,10 +276,24 @@ func (w *reading) stored(ctx context.Context, until int64) (more bool, err error
 	return len(rest) == 0 && done.Messages > 0, nil
 }
 
+// ahead has the next poll made when this read was one of a row that needs polls.
+func (w *reading) ahead() {
+	if !w.fromServer || !w.p.follows(w.r.Offset, w.at) || w.at >= w.bounds.End {
+		return
+	}
+	if here, next := w.p.store.cache.holds(&w.p.tail, w.at); !here && !w.p.store.cache.rest(&w.p.tail, w.at) {
+		w.p.pollAhead(w.at, worth(w.r.MaxBytes, w.p.meanSize(), min(next, w.bounds.End)-w.at))
+	}
+}
+
 // count is for how many messages to ask: no more than the room is worth.
 func (w *reading) count(until int64) int {
-	worth := float64(w.room()) / w.p.meanSize()
-	return int(min(worth, messagesPerPoll, float64(until-w.at)))
+	return worth(w.room(), w.p.meanSize(), until-w.at)
+}
+
+// worth is how many messages of a mean size fill some room, of those there are.
+func worth(room int, mean float64, there int64) int {
+	return int(min(float64(room)/mean, messagesPerPoll, float64(there)))
 }
 
 // Available implements backend.Logs.

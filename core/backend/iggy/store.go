@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
@@ -69,6 +70,7 @@ func New(cfg Config, configs Resolver, opts Options) *Store {
 		admin: make(chan struct{}, 1), ids: producerIDs{mu: make(chan struct{}, 1)},
 		queues: newQueues(),
 	}
+	s.polling = semaphore.NewWeighted(int64(max(1, cfg.Connections.Poll)))
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

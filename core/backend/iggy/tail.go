@@ -189,6 +189,13 @@ func (c *cache) count(t *tail, offset, end int64, mean float64, most int64) int6
 	return int64(min(math.Ceil(sum), float64(most)))
 }
 
+// rest reports whether takeRest would return something.
+func (c *cache) rest(t *tail, offset int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(t.rests, func(k *kept) bool { return k.first <= offset && offset < k.next })
+}
+
 // takeRest returns and removes what was kept of messages from the offset on.
 func (c *cache) takeRest(t *tail, offset int64) (messages []iggcon.IggyMessage, replyBytes int64) {
 	c.mu.Lock()
