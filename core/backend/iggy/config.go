@@ -40,8 +40,9 @@ type Config struct {
 	// Iggy clients in a partition that consumers wait for (default 100ms).
 	PollInterval time.Duration `koanf:"poll_interval"`
 	// AcceptTruncation serves partitions whose log ends before what the gateway
-	// has seen of it, as after a server that lost acknowledged records; otherwise
-	// they refuse everything (default false).
+	// has seen of it, as after a server that lost acknowledged records, and starts
+	// over an internal stream that has lost some; otherwise such partitions refuse
+	// everything, and the start fails (default false).
 	AcceptTruncation bool `koanf:"accept_truncation"`
 }
 
