@@ -9,6 +9,34 @@
 //	journal/   what the gateway itself owns: committed offsets, configs, ids
 //	iggytest/  servers for tests
 //
+// # Files
+//
+// Begin with store.go, which has the types Store, topic and partition. Then there
+// is a way for each thing that clients do:
+//
+//	module.go, config.go, options.go     how a program and tests make a Store
+//	store.go, connect.go, check.go       start, end, and the look at the server's settings
+//
+//	look.go, catalog.go                  which topics there are: asked for, and remembered
+//	entries.go, purge.go                 what is kept of each topic, and removed with it
+//	topics.go, settings.go, names.go     topics changed; retention; the topic map
+//
+//	append.go, writer.go                 Append: conversion, the queue of a partition, the send
+//	producers.go                         which batches are stored already, read from the tail
+//	settle.go                            the end of a send, also of one whose reply was lost
+//
+//	read.go, tail.go                     Read: from the cache of recent batches, or polled
+//	probe.go                             polls; where a log starts and ends
+//	skip.go, salvage.go                  offsets that the server cannot read
+//	watch.go, poller.go                  waiting for records; the look for those of native clients
+//	times.go, leads.go, scan.go          offsets by time
+//
+//	offsets.go, ids.go, ends.go          committed offsets; cluster and producer ids; known ends
+//	readmetrics.go                       metrics
+//
+// What Iggy 0.8.0 does that the code must know is written down where it is
+// guarded against, and held against the real server by iggytest.
+//
 // # Promises
 //
 // What has been acknowledged is in the Iggy server; whether it survives the

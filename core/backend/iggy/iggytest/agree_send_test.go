@@ -50,7 +50,7 @@ func TestAgreeSendRefused(t *testing.T) {
 		p.refused(3007, wiretest.SendMessages, wiretest.SendBody("s", "t", 1, one...))
 		p.refused(4009, wiretest.SendMessages, wiretest.SendBody("s", "t", 0))
 		p.refused(4009, wiretest.SendMessages, wiretest.SendBody("x", "t", 0)) // before the stream is looked for
-		require.NoError(t, p.SetDeadline(time.Now().Add(10*wait))) // large requests are slow on a busy machine
+		require.NoError(t, p.SetDeadline(time.Now().Add(10*wait)))             // large requests are slow on a busy machine
 		big := wiretest.Message{Payload: make([]byte, 64_000_001)}
 		p.refused(4022, wiretest.SendMessages, wiretest.SendBody("s", "t", 0, big))
 		headers := wiretest.Message{Payload: []byte("a"), Headers: make([]byte, 100_001)}
