@@ -24,7 +24,7 @@ func dial(cfg Config, opts Options) (server, error) {
 
 func openLedger(ctx context.Context, s server, cfg Config, opts Options) (ledger, error) {
 	j, err := journal.Open(ctx, s, journal.Options{
-		Stream: cfg.InternalStream, Log: opts.Log, AcceptLoss: cfg.AcceptTruncation,
+		Stream: cfg.InternalStream, Log: opts.Log, AcceptLoss: cfg.AcceptTruncation, Patience: opts.ledgerPatience,
 	})
 	if err != nil {
 		return nil, err

@@ -24,10 +24,6 @@ const (
 	zeroByte = "\x00\xff"
 )
 
-// commitPatience is how long a commit waits for a server that does not answer. The
-// heartbeats of a member come over the same connection, and wait behind it.
-const commitPatience = 2 * time.Second
-
 func groupKey(group string) string {
 	return keyOffset + strings.ReplaceAll(group, "\x00", zeroByte) + groupEnd
 }
@@ -76,7 +72,7 @@ func (s *Store) CommitOffsets(ctx context.Context, group string, commits []backe
 
 // commitInTime commits what clients wait for: not for longer than they do.
 func (s *Store) commitInTime(ctx context.Context, changes []journal.Change) error {
-	ctx, cancel := context.WithTimeout(ctx, commitPatience)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.commitPatience)
 	defer cancel()
 	return s.ledger.Commit(ctx, changes)
 }

@@ -40,8 +40,14 @@ type Options struct {
 	unchecked bool
 	// endsInterval is the time between two notes of the ends of logs.
 	endsInterval time.Duration
-	dial         func(Config, Options) (server, error)
-	open         func(context.Context, server, Config, Options) (ledger, error)
+	// commitPatience is how long a commit of offsets waits for a server that does
+	// not answer. The heartbeats of a member come over the same connection, and wait
+	// behind it.
+	commitPatience time.Duration
+	// ledgerPatience is journal.Options.Patience.
+	ledgerPatience time.Duration
+	dial           func(Config, Options) (server, error)
+	open           func(context.Context, server, Config, Options) (ledger, error)
 }
 
 func (o Options) withDefaults() Options {
@@ -59,6 +65,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.endsInterval == 0 {
 		o.endsInterval = 5 * time.Second
+	}
+	if o.commitPatience == 0 {
+		o.commitPatience = 2 * time.Second
 	}
 	if o.dial == nil {
 		o.dial = dial

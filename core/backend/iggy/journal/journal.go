@@ -46,6 +46,9 @@ type Options struct {
 	// means 5s), and TTL how long another start waits for a sign of life (0 means
 	// 15s); TTL must be well above Renew.
 	Renew, TTL time.Duration
+	// Patience is how long commits wait for a log that does not move before they
+	// are told that it is unavailable (0 means 1s).
+	Patience time.Duration
 	// FloorBytes and FloorRecords are how long a log may be at least before it
 	// is cut; beyond them it may be four times its content (0 means 8 MiB and
 	// 20,000 records).
@@ -61,9 +64,6 @@ const (
 	maxGroupBytes = 4 << 20
 	// maxWaiting bounds the bytes of commits that wait for their turn.
 	maxWaiting = 64 << 20
-	// patience is how long commits wait for a log that does not move before they
-	// are told that it is unavailable.
-	patience = time.Second
 	// closeTimeout bounds an orderly end.
 	closeTimeout = 3 * time.Second
 )
@@ -85,7 +85,7 @@ type Journal struct {
 	mu      sync.Mutex
 	waiting []*commit
 	bytes   int64 // of waiting
-	stalled bool  // nothing has moved for the length of patience
+	stalled bool  // nothing has moved for the length of Patience
 	err     error // why it takes no more commits
 	closed  bool
 

@@ -83,7 +83,7 @@ func (j *Journal) store(ctx context.Context, group []*commit) {
 // ends that.
 func (j *Journal) watch() func() {
 	over := false
-	timer := time.AfterFunc(patience, func() {
+	timer := time.AfterFunc(j.opts.Patience, func() {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		if !over {

@@ -24,6 +24,9 @@ func (o Options) withDefaults() Options {
 	if o.TTL == 0 {
 		o.TTL = 15 * time.Second
 	}
+	if o.Patience == 0 {
+		o.Patience = time.Second
+	}
 	if o.FloorBytes == 0 {
 		o.FloorBytes = 8 << 20
 	}
