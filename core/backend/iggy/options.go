@@ -31,8 +31,9 @@ type Options struct {
 	// ProducerExpiration is how long the state of an idle producer is kept; 0 means
 	// 24h.
 	ProducerExpiration time.Duration
-	// OnLost is called once when another gateway owns the internal stream: the
-	// store serves nothing any more, and the program should end. Nil does nothing.
+	// OnLost is called once when another gateway owns the internal stream, or it
+	// cannot be used any more: the store serves nothing then, and the program should
+	// end. Nil does nothing.
 	OnLost func(error)
 
 	// unchecked leaves out the look at the server after the start, for tests that

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	ierror "github.com/apache/iggy/foreign/go/errors"
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 	"golang.org/x/sync/semaphore"
@@ -84,6 +85,9 @@ func (s *Store) Start(ctx context.Context) error {
 	began := time.Now()
 	if err := s.open(ctx); err != nil {
 		s.abandon()
+		if client.Code(err) == ierror.UnauthorizedCode {
+			return fmt.Errorf("%w; the gateway's user has to manage streams and topics, and to poll and send messages", err)
+		}
 		return err
 	}
 	s.state.Store(stateUp)
@@ -201,7 +205,7 @@ func (s *Store) watchLease(ctx context.Context) {
 	case <-s.ledger.Lost():
 		// Down, but not closed: Close has still to let go of everything.
 		s.lost.Store(true)
-		s.log.Error("another gateway owns the internal stream now; nothing is served any more",
+		s.log.Error("the internal stream is lost, as the line before says; nothing is served any more",
 			zap.String("stream", s.cfg.InternalStream))
 		s.opts.OnLost(errLost)
 	}
@@ -211,7 +215,7 @@ func (s *Store) watchLease(ctx context.Context) {
 var errNotSeen = errors.New("the server does not tell what it writes")
 
 // errLost is what OnLost gets.
-var errLost = errors.New("iggy.internal_stream: the lease is lost: another gateway has taken it, or Iggy was away for too long; stop one of them, or give each a stream of its own")
+var errLost = errors.New("iggy.internal_stream: it is lost: another gateway has taken it over, or its topics are gone or cannot be read; of two gateways stop one, or give each a stream of its own")
 
 // topic is a topic as it was last seen in Iggy. It is replaced as a whole when
 // its description changes; its partitions stay.

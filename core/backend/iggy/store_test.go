@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	ierror "github.com/apache/iggy/foreign/go/errors"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zapcore"
 
@@ -76,7 +77,20 @@ func TestAStartThatFails(t *testing.T) {
 	s := New(f.cfg, f.configs, f.opts)
 	s.opts.dial = func(Config, Options) (server, error) { return f.server, nil }
 	s.opts.open = func(context.Context, server, Config, Options) (ledger, error) { return nil, errors.New("owned") }
-	require.EqualError(t, s.Start(t.Context()), "iggy.internal_stream: kafka-gateway: owned")
+	require.EqualError(t, s.Start(t.Context()), "iggy.internal_stream: owned")
+	require.NoError(t, s.Close())
+}
+
+// A user that may not do what it must is told what that is.
+func TestStartWithoutPermissions(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	f.server.set(func() { f.server.errs["EnsureStream"] = ierror.ErrUnauthorized })
+	s := New(f.cfg, f.configs, f.opts)
+	s.opts.dial = func(Config, Options) (server, error) { return f.server, nil }
+	err := s.Start(t.Context())
+	require.ErrorContains(t, err, "iggy.stream: kafka: ")
+	require.ErrorContains(t, err, "manage streams and topics, and to poll and send messages")
 	require.NoError(t, s.Close())
 }
 

@@ -19,6 +19,8 @@ import (
 const (
 	// lookInterval is the time between two looks for the owner's signs of life.
 	lookInterval = 250 * time.Millisecond
+	// tellAfter is how long it does so before the log says what it waits for.
+	tellAfter = time.Second
 	// goneLooks is how often in a row the server must not list the owner.
 	goneLooks = 2
 	// maxMoves bounds how often a start begins anew because the generations
@@ -161,7 +163,7 @@ func (j *Journal) create(ctx context.Context, number uint64) error {
 // await returns when the lease is free: given back, its owner no longer
 // connected, or silent for a TTL.
 func (j *Journal) await(ctx context.Context, l *topicLog) error {
-	s, start, gone := l.state, time.Now(), 0
+	s, start, gone, told := l.state, time.Now(), 0, false
 	for s.last != none && !s.released && time.Since(start) < j.opts.TTL {
 		if j.departed(ctx, s.lease) {
 			gone++
@@ -171,6 +173,11 @@ func (j *Journal) await(ctx context.Context, l *topicLog) error {
 		if gone == goneLooks {
 			j.opts.Log.Info("the former owner of the journal is not connected any more", zap.String("host", s.lease.Host), zap.Int("pid", s.lease.PID))
 			return nil
+		}
+		if !told && time.Since(start) >= tellAfter {
+			told = true
+			j.opts.Log.Info("waiting until it is certain that the former owner of the journal is gone", zap.String("host", s.lease.Host),
+				zap.Int("pid", s.lease.PID), zap.Duration("at_most", j.opts.TTL))
 		}
 		if err := sleep(ctx, lookInterval); err != nil {
 			return err
