@@ -26,6 +26,9 @@ func Fetch(err error) int16 {
 
 // Offsets is the code of an error about committed offsets; 0 for nil.
 func Offsets(err error) int16 {
+	if errors.Is(err, backend.ErrTooLarge) {
+		return kerr.InvalidCommitOffsetSize.Code
+	}
 	return code(err, kerr.CoordinatorLoadInProgress, kerr.CoordinatorLoadInProgress, kerr.CoordinatorLoadInProgress)
 }
 

@@ -35,7 +35,7 @@ func TestCodes(t *testing.T) {
 		{backend.ErrOffsetOutOfRange, 1, 1, 1, 1},
 		{backend.ErrOutOfOrderSequence, 45, 45, 45, 45},
 		{backend.ErrInvalidProducerEpoch, 47, 47, 47, 47},
-		{backend.ErrTooLarge, 10, 10, 10, 10},
+		{backend.ErrTooLarge, 10, 10, 28, 10},
 		{&backend.ConfigError{Name: "a", Reason: "b"}, 40, 40, 40, 40},
 	} {
 		t.Run(fmt.Sprint(c.err), func(t *testing.T) {

@@ -291,6 +291,13 @@ func (l *fakeLedger) Commit(_ context.Context, changes []journal.Change) error {
 	if l.before != nil {
 		l.before(changes)
 	}
+	size := 0
+	for _, c := range changes {
+		size += len(c.Key) + len(c.Value)
+	}
+	if size > journal.MaxCommit {
+		return backend.ErrTooLarge
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {

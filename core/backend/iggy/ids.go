@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/google/uuid"
 
@@ -15,10 +16,20 @@ import (
 // idBlock is how many producer ids are reserved at a time.
 const idBlock = 1000
 
+// An id has saltBits that are random in every run of a gateway, and a number of the
+// ledger below them. The tail of a log says which batches are there by their ids:
+// with numbers alone those of another gateway, or of an internal stream that was
+// lost, would be taken for this one's, and new records for duplicates.
+const (
+	saltBits   = 30
+	numberBits = 32
+)
+
 // producerIDs hands out ids of a block that has been reserved.
 type producerIDs struct {
 	mu        chan struct{} // of one, so that waiting for it ends with a context
-	next, end int64         // equal: a block must be reserved
+	salt      int64
+	next, end int64 // without the salt; equal: a block must be reserved
 }
 
 // ClusterID implements backend.Backend.
@@ -47,7 +58,7 @@ func (s *Store) NewProducerID(ctx context.Context) (int64, error) {
 			return -1, err
 		}
 	}
-	id := ids.next
+	id := ids.salt + ids.next
 	ids.next++
 	return id, nil
 }
@@ -63,6 +74,9 @@ func (s *Store) reserveIDs(ctx context.Context) error {
 	end := binary.BigEndian.AppendUint64(nil, uint64(first+idBlock))
 	if err := s.ledger.Commit(ctx, []journal.Change{{Key: keyProducers, Value: end}}); err != nil {
 		return err
+	}
+	if s.ids.end == 0 {
+		s.ids.salt = rand.Int64N(1<<saltBits) << numberBits
 	}
 	s.ids.next, s.ids.end = first, first+idBlock
 	return nil

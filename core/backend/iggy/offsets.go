@@ -145,10 +145,9 @@ func (s *Store) DeleteOffsets(ctx context.Context, group string) error {
 	for key := range s.ledger.Scan(groupKey(group)) {
 		changes = append(changes, journal.Change{Key: key})
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	return s.commitInTime(ctx, changes)
+	ctx, cancel := context.WithTimeout(ctx, s.opts.commitPatience)
+	defer cancel()
+	return s.commitAll(ctx, changes)
 }
 
 const (

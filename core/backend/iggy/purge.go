@@ -12,8 +12,12 @@ import (
 	"github.com/iggykafka/gateway/core/backend/iggy/journal"
 )
 
-// maxChanges is how many changes one commit has at most that need not be one step.
-const maxChanges = 1000
+// maxChanges is how many changes one commit has at most that need not be one step,
+// and maxChangeBytes how many bytes: a key has the name of its group.
+const (
+	maxChanges     = 1000
+	maxChangeBytes = 4 << 20
+)
 
 // firstLook is the look of a start: it also removes what topics that are no longer
 // there have left.
@@ -43,10 +47,19 @@ func (s *Store) firstLook(ctx context.Context) (err error) {
 
 // commitAll makes changes that need not be one step, in order.
 func (s *Store) commitAll(ctx context.Context, changes []journal.Change) error {
-	for part := range slices.Chunk(changes, maxChanges) {
-		if err := s.ledger.Commit(ctx, part); err != nil {
+	for len(changes) > 0 {
+		n, size := 0, 0
+		for n < min(len(changes), maxChanges) {
+			size += len(changes[n].Key) + len(changes[n].Value)
+			if n > 0 && size > maxChangeBytes {
+				break
+			}
+			n++
+		}
+		if err := s.ledger.Commit(ctx, changes[:n]); err != nil {
 			return err
 		}
+		changes = changes[n:]
 	}
 	return nil
 }

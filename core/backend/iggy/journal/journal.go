@@ -155,8 +155,8 @@ func (j *Journal) Err() error {
 // are in the log, and after a crash there are all of them or none. Concurrent
 // calls share a send.
 //
-// backend.ErrUnavailable: surely nothing was, or will be, written.
-// backend.ErrOutcomeUnknown: ctx has ended before the journal could find out; it
+// backend.ErrTooLarge: the changes are above MaxCommit. backend.ErrUnavailable:
+// surely nothing was, or will be, written. backend.ErrOutcomeUnknown: ctx has ended before the journal could find out; it
 // goes on finding out, and View has the changes as soon as it is certain that the
 // log has them.
 func (j *Journal) Commit(ctx context.Context, changes []Change) error {
@@ -168,7 +168,7 @@ func (j *Journal) Commit(ctx context.Context, changes []Change) error {
 		size += changeSize(c)
 	}
 	if size > MaxCommit {
-		return fmt.Errorf("a commit of %d bytes is above the limit of %d", size, MaxCommit)
+		return fmt.Errorf("%w: a commit of %d bytes, limit %d", backend.ErrTooLarge, size, MaxCommit)
 	}
 	c := &commit{entry: newEntry(record{kind: kindChanges, changes: appendChanges(make([]byte, 0, size), changes)}), done: make(chan struct{})}
 	if err := j.enqueue(c); err != nil {
