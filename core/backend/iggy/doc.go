@@ -26,6 +26,7 @@
 //	settle.go                            the end of a send, also of one whose reply was lost
 //
 //	read.go, tail.go                     Read: from the cache of recent batches, or polled
+//	ahead.go                             the next poll of a consumer that reads on
 //	probe.go                             polls; where a log starts and ends
 //	skip.go, salvage.go                  offsets that the server cannot read
 //	watch.go, poller.go                  waiting for records; the look for those of native clients

@@ -15,13 +15,6 @@ import (
 	"github.com/iggykafka/gateway/core/record"
 )
 
-// What a server refuses a send with, beside the codes of probe.go.
-const (
-	codeUnauthorized ierror.Code = 41
-	codeBigHeaders   ierror.Code = 4017
-	codeBigPayload   ierror.Code = 4022
-)
-
 // firstPause and longestPause are the waits between two questions to a server
 // that does not answer.
 const (
@@ -47,7 +40,7 @@ func (p *partition) outcome(ctx context.Context, s *sending, err error) (again [
 			err = fmt.Errorf("%w: %w", backend.ErrOutcomeUnknown, err)
 		}
 		p.fail(s.open(), err)
-	case len(s.batches) > 1 && !nowhere(code) && code != codeUnauthorized:
+	case len(s.batches) > 1 && !nowhere(code) && code != ierror.UnauthorizedCode:
 		// It may be about one of them alone: each in a request of its own.
 		for _, b := range s.open() {
 			again = append(again, []*waiting{b})
@@ -68,13 +61,13 @@ func nowhere(code ierror.Code) bool {
 func (p *partition) refusal(code ierror.Code, err error) error {
 	is := backend.ErrUnavailable
 	switch code {
-	case codeBigHeaders, codeBigPayload:
+	case ierror.TooBigUserHeadersCode, ierror.TooBigMessagePayloadCode:
 		is = backend.ErrTooLarge
 	case codeStream, codeTopic:
 		is = backend.ErrUnknownTopic
 	case codePartition:
 		is = backend.ErrUnknownPartition
-	case codeUnauthorized:
+	case ierror.UnauthorizedCode:
 		if !p.writer.denied {
 			p.writer.denied = true
 			p.store.log.Error("Iggy does not let the gateway write to a topic; give its user the permission to send and poll messages there",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net"
+	"strconv"
 	"time"
 )
 
@@ -88,17 +89,17 @@ func (c Config) Validate() error {
 			faults = append(faults, errors.New(fault))
 		}
 	}
-	if host, port, err := net.SplitHostPort(c.Address); err != nil || host == "" || port == "" {
-		demand(false, "iggy.address: must be host:port")
-	}
+	host, port, err := net.SplitHostPort(c.Address)
+	number, notNumber := strconv.ParseUint(port, 10, 16)
+	demand(err == nil && host != "" && notNumber == nil && number > 0, "iggy.address: must be host:port, with a port from 1 to 65535")
 	if c.Token == "" {
 		demand(c.Username != "" && len(c.Username) <= maxName, "iggy.username: must have 1 to 255 bytes")
 		demand(c.Password != "" && len(c.Password) <= maxName, "iggy.password: must have 1 to 255 bytes")
 	}
 	demand(len(c.Token) <= maxName, "iggy.token: must have at most 255 bytes")
-	demand(c.Connections.Send >= 1, "iggy.connections.send: must be at least 1")
-	demand(c.Connections.Poll >= 1, "iggy.connections.poll: must be at least 1")
-	demand(c.Connections.Admin >= 1, "iggy.connections.admin: must be at least 1")
+	demand(c.Connections.Send >= 1 && c.Connections.Send <= maxConnections, "iggy.connections.send: must be from 1 to 1000")
+	demand(c.Connections.Poll >= 1 && c.Connections.Poll <= maxConnections, "iggy.connections.poll: must be from 1 to 1000")
+	demand(c.Connections.Admin >= 1 && c.Connections.Admin <= maxConnections, "iggy.connections.admin: must be from 1 to 1000")
 	demand(c.RequestTimeout > 0, "iggy.request_timeout: must be above 0")
 	demand(c.ConnectTimeout > 0, "iggy.connect_timeout: must be above 0")
 	demand(c.MaxBackoff > 0, "iggy.max_backoff: must be above 0")
@@ -108,6 +109,10 @@ func (c Config) Validate() error {
 	demand(c.TLS.Enabled || c.TLS.ServerName == "", "iggy.tls.server_name: is of no use unless iggy.tls.enabled is true")
 	return errors.Join(faults...)
 }
+
+// maxConnections is far more than a server gains from: each has one request in
+// flight.
+const maxConnections = 1000
 
 // maxName is what the protocol's length of a name holds.
 const maxName = 255

@@ -134,7 +134,11 @@ func (c Config) login(sdk iggcon.Client) error {
 		_, err := sdk.LoginUser(c.Username, c.Password)
 		return err
 	})
-	switch Code(err) {
+	code := Code(err)
+	if c.Token != "" && code == ierror.ResourceNotFoundCode {
+		err = fmt.Errorf("there is no such personal access token (%d)", code)
+	}
+	switch code {
 	case ierror.InvalidCredentialsCode, ierror.InvalidUsernameCode, ierror.InvalidPasswordCode, ierror.UserInactiveCode,
 		ierror.UnauthenticatedCode, ierror.UnauthorizedCode, ierror.ResourceNotFoundCode,
 		ierror.InvalidPersonalAccessTokenCode, ierror.PersonalAccessTokenExpiredCode:

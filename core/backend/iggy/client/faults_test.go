@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"net"
@@ -236,4 +237,30 @@ func TestSilenceFailsFast(t *testing.T) {
 	f.cut() // what it has not answered it never will
 	require.Eventually(t, c.Up, soon, tick)
 	require.NoError(t, pollOnce(t, c))
+}
+
+// A server that stops in order says so to everybody, also behind a last reply.
+func TestFarewell(t *testing.T) {
+	t.Parallel()
+	farewell := make([]byte, headerBytes)
+	putHeader(farewell, uint32(ierror.DisconnectedCode), 0)
+	for name, head := range map[string][]byte{"alone": nil, "behind a reply": make([]byte, headerBytes)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ours, server := net.Pipe()
+			mine, sdk := net.Pipe()
+			defer sdk.Close()
+			r := newRelay(ours, ours, mine, 1000, func() {})
+			c := &capture{most: 1000, to: make(chan captured, 1)}
+			if head != nil {
+				r.capture.Store(c)
+				r.inFlight.Store(true)
+			}
+			_, err := server.Write(append(bytes.Clone(head), farewell...))
+			require.NoError(t, err)
+			<-r.done
+			require.Equal(t, errStopping, r.cause)
+			require.Len(t, c.to, len(head)/headerBytes)
+		})
+	}
 }

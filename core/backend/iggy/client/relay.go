@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	ierror "github.com/apache/iggy/foreign/go/errors"
 )
 
 // relayBuffer is what each direction of a relay reads at once. A frame that fits
@@ -21,6 +23,7 @@ var ErrReplyTooLarge = errors.New("reply of the Iggy server is larger than iggy.
 var (
 	errServerClosed = errors.New("the Iggy server closed the connection")
 	errUnasked      = errors.New("the Iggy server sent a reply that nobody asked for")
+	errStopping     = errors.New("the Iggy server is stopping")
 	errServerTLS    = errors.New("the Iggy server speaks TLS")
 	errSDKClosed    = errors.New("the connection was given up")
 )
@@ -166,10 +169,10 @@ func (r *relay) replies() error {
 
 // reply passes one reply on, of which n bytes are in buf.
 func (r *relay) reply(buf []byte, n int) error {
-	if !r.inFlight.Load() {
-		return errUnasked
-	}
 	status, size := replyHeader(buf)
+	if !r.inFlight.Load() {
+		return unasked(status)
+	}
 	if size > r.maxReply {
 		return fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, size)
 	}
@@ -177,7 +180,12 @@ func (r *relay) reply(buf []byte, n int) error {
 	// ends the connection, but not before the reply has been passed on.
 	var after error
 	if whole := headerBytes + size; int64(n) > whole {
-		n, after = int(whole), errUnasked
+		after = errUnasked
+		if next := buf[whole:n]; len(next) >= headerBytes {
+			farewell, _ := replyHeader(next)
+			after = unasked(farewell)
+		}
+		n = int(whole)
 	}
 	r.heard()
 	// The SDK may send the next request as soon as it has the last byte.
@@ -186,6 +194,15 @@ func (r *relay) reply(buf []byte, n int) error {
 		return err
 	}
 	return after
+}
+
+// unasked says what a reply is that nobody asked for: a server that stops in
+// order sends one to everybody.
+func unasked(status uint32) error {
+	if ierror.Code(status) == ierror.DisconnectedCode {
+		return errStopping
+	}
+	return errUnasked
 }
 
 // pass hands a reply to the SDK, or to who captures it; rest bytes of it are

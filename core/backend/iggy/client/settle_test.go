@@ -148,6 +148,12 @@ func TestValidate(t *testing.T) {
 		"request_timeout", "connect_timeout", "max_backoff", "max_reply_bytes", "tls.ca_file", "tls.server_name"} {
 		require.ErrorContains(t, err, "iggy."+key+": ")
 	}
+	for _, address := range []string{"host:0", "host:65536", "host:99999", "host:x", "host", ":1"} {
+		cfg := DefaultConfig()
+		cfg.Address, cfg.Connections.Poll = address, 1001
+		require.ErrorContains(t, cfg.Validate(), "iggy.address: ", address)
+		require.ErrorContains(t, cfg.Validate(), "iggy.connections.poll: ")
+	}
 	cfg := DefaultConfig()
 	cfg.TLS = TLS{Enabled: true, CAFile: "absent.pem"}
 	_, err = New(cfg, Options{})

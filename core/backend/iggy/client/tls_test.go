@@ -130,5 +130,5 @@ func TestRealRefusesLogin(t *testing.T) {
 	cfg.Password = "wrong"
 	refusedStart(t, cfg, "iggy.username, iggy.password: ")
 	cfg.Token = "none"
-	refusedStart(t, cfg, "iggy.token: ")
+	refusedStart(t, cfg, "iggy.token: the Iggy server at "+cfg.Address+" refuses the login: there is no such personal access token (20)")
 }
