@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestMeasurements(t *testing.T) {
 	o := options{
 		rounds: 1, bytes: 256 << 10, rate: 200, duration: 100 * time.Millisecond, requests: 50,
-		groups: 20, idle: 20, members: []int{3}, sizes: []int{100, 64 << 10}, partition: 2, acks: []string{"0", "1", "all"}, batch: 1 << 20,
+		groups: 20, idle: 20, members: []int{3}, sizes: []int{100, 64 << 10}, partition: 2, clients: 2, acks: []string{"0", "1", "all"}, batch: 1 << 20,
 	}
 	want := map[string][]string{
 		"throughput": {"produce 100 B acks=0", "consume 100 B acks=all", "produce 64 KiB acks=1"},
@@ -70,7 +70,7 @@ func TestCompare(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for _, args := range [][]string{{}, {"a", "b", "c"}, {"-only", "nonsense", "a"}, {"-no-such-flag"}, {"iggy://"},
-		{"iggy://127.0.0.1:1"}, {"-only", "roundtrip", "iggy://127.0.0.1:1"}, {"-only", "native", "127.0.0.1:1"}, {"-sizes", "0", "a"}} {
+		{"iggy://127.0.0.1:1"}, {"-only", "roundtrip", "iggy://127.0.0.1:1"}, {"-only", "native", "127.0.0.1:1"}, {"-sizes", "0", "a"}, {"-clients", "4", "a"}} {
 		require.Errorf(t, run(t.Context(), args), "%v", args)
 	}
 	require.ErrorContains(t, run(t.Context(), []string{"-only", "startup", "127.0.0.1:1"}), "-start-a")

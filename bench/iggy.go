@@ -16,7 +16,6 @@ import (
 	"github.com/apache/iggy/foreign/go/client/tcp"
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"golang.org/x/sync/errgroup"
 )
 
 const iggyScheme = "iggy://"
@@ -78,8 +77,9 @@ func (s *iggyServer) topic(partitions int) (name string, drop func(), err error)
 	}, nil
 }
 
-// throughput writes and reads as kafkaThroughput does: one connection a
-// partition, as many messages a request as a Kafka client puts in a batch.
+// throughput writes and reads as a Kafka client does: as many connections, each
+// with the partitions that are its own, and as many messages in a request as a
+// Kafka client puts in a batch.
 func (s *iggyServer) throughput(ctx context.Context, t *target, o options, size int, put sink) error {
 	topic, drop, err := s.topic(o.partition)
 	if err != nil {
@@ -87,28 +87,20 @@ func (s *iggyServer) throughput(ctx context.Context, t *target, o options, size 
 	}
 	defer drop()
 	n := min(o.bytes/int64(size), maxRecords)
-	batch := max(1, o.batch/size)
 	mb := float64(n*int64(size)) / 1e6
 	for _, half := range []struct {
 		name string
-		run  func(c *tcp.IggyTcpClient, topic iggcon.Identifier, partition uint32, n int64, size, batch int) error
+		run  func(*tcp.IggyTcpClient, []share, int, int) error
 	}{{"produce", sendMessages}, {"consume", pollMessages}} {
 		cpu, begin := t.cpu(), time.Now()
-		var work errgroup.Group
-		for p := range o.partition {
+		err := each(o.clients, func(client int) error {
 			c, err := s.dial()
 			if err != nil {
 				return err
 			}
-			share := n / int64(o.partition)
-			if int64(p) < n%int64(o.partition) {
-				share++
-			}
-			work.Go(func() error {
-				return errors.Join(half.run(c, iggyName(topic), uint32(p), share, size, batch), c.Close())
-			})
-		}
-		if err := work.Wait(); err != nil {
+			return errors.Join(half.run(c, shares(topic, n, o, client), size, max(1, o.batch/size)), c.Close())
+		})
+		if err != nil {
 			return err
 		}
 		label := fmt.Sprintf("%s %s acks=all", half.name, bytesText(size))
@@ -118,36 +110,69 @@ func (s *iggyServer) throughput(ctx context.Context, t *target, o options, size 
 	return ctx.Err()
 }
 
-func sendMessages(c *tcp.IggyTcpClient, topic iggcon.Identifier, partition uint32, n int64, size, batch int) error {
+// share is what one client has to do with one partition.
+type share struct {
+	topic     iggcon.Identifier
+	partition uint32
+	messages  int64
+	done      int64
+}
+
+// shares divides n messages over the partitions and those over the clients.
+func shares(topic string, n int64, o options, client int) (out []share) {
+	for p := client; p < o.partition; p += o.clients {
+		one := share{topic: iggyName(topic), partition: uint32(p), messages: n / int64(o.partition)}
+		if int64(p) < n%int64(o.partition) {
+			one.messages++
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// sendMessages sends to the partitions in turn.
+func sendMessages(c *tcp.IggyTcpClient, to []share, size, batch int) error {
 	payload := make([]byte, size)
 	for i := range payload {
 		payload[i] = byte(rand.Uint32())
 	}
 	messages := make([]iggcon.IggyMessage, batch)
-	for n > 0 {
-		part := messages[:min(n, int64(batch))]
+	return inTurn(to, func(s *share) error {
+		part := messages[:min(s.messages-s.done, int64(batch))]
 		for i := range part {
 			part[i] = iggcon.IggyMessage{Header: iggcon.NewMessageHeader(iggcon.MessageID{}, uint32(size), 0), Payload: payload}
 		}
-		if err := c.SendMessages(iggyName(iggyStream), topic, iggcon.PartitionId(partition), part); err != nil {
-			return err
-		}
-		n -= int64(len(part))
-	}
-	return nil
+		s.done += int64(len(part))
+		return c.SendMessages(iggyName(iggyStream), s.topic, iggcon.PartitionId(s.partition), part)
+	})
 }
 
-func pollMessages(c *tcp.IggyTcpClient, topic iggcon.Identifier, partition uint32, n int64, _, batch int) error {
-	for at := int64(0); at < n; {
-		polled, err := c.PollMessages(iggyName(iggyStream), topic, iggcon.DefaultConsumer(),
-			iggcon.OffsetPollingStrategy(uint64(at)), uint32(batch), false, &partition)
-		if err != nil {
-			return err
+// pollMessages polls the partitions in turn.
+func pollMessages(c *tcp.IggyTcpClient, from []share, _, batch int) error {
+	return inTurn(from, func(s *share) error {
+		polled, err := c.PollMessages(iggyName(iggyStream), s.topic, iggcon.DefaultConsumer(),
+			iggcon.OffsetPollingStrategy(uint64(s.done)), uint32(batch), false, &s.partition)
+		if err == nil && len(polled.Messages) == 0 {
+			err = fmt.Errorf("no message at offset %d of %d", s.done, s.messages)
 		}
-		if len(polled.Messages) == 0 {
-			return fmt.Errorf("no message at offset %d of %d", at, n)
+		if err == nil {
+			s.done += int64(len(polled.Messages))
 		}
-		at += int64(len(polled.Messages))
+		return err
+	})
+}
+
+func inTurn(shares []share, do func(*share) error) error {
+	for left := true; left; {
+		left = false
+		for i := range shares {
+			if s := &shares[i]; s.done < s.messages {
+				left = true
+				if err := do(s); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	return nil
 }

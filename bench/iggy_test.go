@@ -24,7 +24,7 @@ func TestAgainstTheSDK(t *testing.T) {
 	gateway := gatewaytest.Start(t, gatewaytest.Iggy(server.Address(), "kafka"))
 	out := filepath.Join(t.TempDir(), "out.json")
 	require.NoError(t, run(t.Context(), []string{
-		"-only", "throughput", "-acks", "all", "-sizes", "1024,3000", "-bytes", "300000", "-batch", "20000", "-partitions", "2",
+		"-only", "throughput", "-acks", "all", "-sizes", "1024,3000", "-bytes", "300000", "-batch", "20000", "-partitions", "3", "-clients", "2",
 		"-json", out, gateway, iggyAddress(server),
 	}))
 	raw, err := os.ReadFile(out)

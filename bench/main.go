@@ -48,6 +48,7 @@ type options struct {
 	members   []int
 	sizes     []int
 	partition int
+	clients   int
 	acks      []string
 	batch     int    // bytes
 	native    string // the Iggy server behind the gateway
@@ -57,7 +58,7 @@ type options struct {
 func defaults() options {
 	return options{
 		rounds: 1, bytes: 256 << 20, rate: 2000, duration: 5 * time.Second, requests: 20_000,
-		groups: 10_000, idle: 10_000, members: []int{10, 100, 1000}, sizes: []int{100, 1 << 10, 64 << 10}, partition: 3,
+		groups: 10_000, idle: 10_000, members: []int{10, 100, 1000}, sizes: []int{100, 1 << 10, 64 << 10}, partition: 3, clients: 1,
 		acks: []string{"0", "1", "all"}, batch: 1_000_012, stream: "kafka",
 	}
 }
@@ -81,6 +82,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.groups, "groups", o.groups, "groups of the groups measurement")
 	flags.IntVar(&o.idle, "idle", o.idle, "connections of the idle measurement")
 	flags.IntVar(&o.partition, "partitions", o.partition, "partitions of the throughput topics")
+	flags.IntVar(&o.clients, "clients", o.clients, "producers, and then consumers, of the throughput measurement, each with a connection of its own")
 	acks := flags.String("acks", strings.Join(o.acks, ","), "comma-separated acks of the throughput measurement")
 	flags.Func("sizes", "comma-separated bytes of a record of the throughput measurement (default 100,1024,65536)", o.setSizes)
 	flags.IntVar(&o.batch, "batch", o.batch, "bytes of records in a batch, and in a request of the Iggy SDK, of the throughput measurement")
@@ -95,6 +97,9 @@ func run(ctx context.Context, args []string) error {
 	if n := flags.NArg(); n < 1 || n > 2 {
 		flags.Usage()
 		return fmt.Errorf("one or two addresses, not %d", n)
+	}
+	if o.clients < 1 || o.clients > o.partition {
+		return fmt.Errorf("-clients: from 1 to the number of partitions, %d", o.partition)
 	}
 	o.acks = strings.Split(*acks, ",")
 	chosen, err := choose(*only)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
 )
 
 // maxRecords bounds a throughput measurement of small records.
@@ -50,20 +52,25 @@ func throughputOf(ctx context.Context, t *target, o options, size int, acks kgo.
 	}
 	defer drop()
 	n := min(o.bytes/int64(size), maxRecords)
+	n -= n % int64(o.clients)
 	mb := float64(n*int64(size)) / 1e6
 
 	cpu, begin := t.cpu(), time.Now()
 	// The records are written when they have arrived, which with acks=0 is
 	// later than when they have left.
 	arrived := func() error { return awaitRecords(ctx, t, topic, n) }
-	if err := write(ctx, t, topic, acks, size, n, o.batch, arrived); err != nil {
+	err = each(o.clients, func(int) error { return write(ctx, t, topic, acks, size, n/int64(o.clients), o.batch, arrived) })
+	if err != nil {
 		return err
 	}
 	put("produce "+label, "MB/s", mb/time.Since(begin).Seconds())
 	putCPU(t, cpu, mb, "produce "+label, put)
 
 	cpu, begin = t.cpu(), time.Now()
-	if err := read(ctx, t, topic, n); err != nil {
+	var left atomic.Int64
+	left.Store(n)
+	err = each(o.clients, func(client int) error { return read(ctx, t, topic, o, client, &left) })
+	if err != nil {
 		return err
 	}
 	put("consume "+label, "MB/s", mb/time.Since(begin).Seconds())
@@ -114,24 +121,43 @@ func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int
 	return arrived()
 }
 
-// read consumes n records from the start of a topic.
-func read(ctx context.Context, t *target, topic string, n int64) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.ConsumeTopics(topic),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(500*time.Millisecond))
+// read consumes records from the start of the partitions that are this client's,
+// until none are left.
+func read(ctx context.Context, t *target, topic string, o options, client int, left *atomic.Int64) error {
+	from := map[int32]kgo.Offset{}
+	for p := client; p < o.partition; p += o.clients {
+		from[int32(p)] = kgo.NewOffset().AtStart()
+	}
+	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.FetchMaxWait(500*time.Millisecond),
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	for n > 0 {
-		fetches := cl.PollFetches(ctx)
-		if err := fetches.Err(); err != nil {
-			return err
+	for left.Load() > 0 {
+		// Who has read all of his does not know it.
+		patience, done := context.WithTimeout(ctx, 100*time.Millisecond)
+		fetches := cl.PollFetches(patience)
+		done()
+		if err := fetches.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
 		}
-		n -= int64(fetches.NumRecords())
+		if left.Add(-int64(fetches.NumRecords())) <= 0 {
+			break
+		}
 	}
 	return nil
+}
+
+// each runs the clients of a measurement and waits for all of them.
+func each(clients int, run func(client int) error) error {
+	var work errgroup.Group
+	for client := range clients {
+		work.Go(func() error { return run(client) })
+	}
+	return work.Wait()
 }
 
 func awaitRecords(ctx context.Context, t *target, topic string, n int64) error {
