@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -62,6 +61,8 @@ type waiting struct {
 	// batch is a copy, as the caller may go before the server has answered, and
 	// readers get it afterwards. Payloads of messages alias it.
 	batch    record.Batch
+	loan     *loan // of the copy
+	lost     bool  // a connection that was given up may still look at the copy
 	messages []message.Message
 	charged  int64 // bytes, of the queue's room
 	stamped  bool  // producers.go
@@ -113,7 +114,7 @@ func (s *Store) enqueue(ctx context.Context, b *waiting, a *backend.Append) erro
 		return err
 	}
 	b.partition, b.batch = p, a.Batch
-	b.batch.Bytes = slices.Clone(a.Batch.Bytes)
+	b.batch.Bytes, b.loan = s.loans.clone(a.Batch.Bytes)
 	b.batch.SetLeaderEpoch(0)
 	if t.info.Config.LogAppendTime {
 		b.batch.SetLogAppendTime(s.now().UnixMilli())
@@ -158,7 +159,7 @@ func (s *Store) convert(ctx context.Context, b *waiting, maxRecord int32) (err e
 
 // size is what a batch takes in memory.
 func (b *waiting) size() int64 {
-	n := int64(len(b.batch.Bytes))
+	n := b.loan.cost(len(b.batch.Bytes))
 	if b.batch.Codec() != record.None {
 		for i := range b.messages {
 			n += int64(len(b.messages[i].Payload))

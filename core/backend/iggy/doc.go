@@ -27,6 +27,7 @@
 //
 //	read.go, tail.go                     Read: from the cache of recent batches, or polled
 //	ahead.go                             the next poll of a consumer that reads on
+//	memory.go                            memory for copies of batches, lent and taken back
 //	probe.go                             polls; where a log starts and ends
 //	skip.go, salvage.go                  offsets that the server cannot read
 //	watch.go, poller.go                  waiting for records; the look for those of native clients

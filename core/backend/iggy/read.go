@@ -171,8 +171,8 @@ type reading struct {
 	out        []byte
 	at         int64 // what comes next
 	polls      int
-	fromServer bool       // there was something that the cache of batches had not
-	batches    [16][]byte // so that a run of cached batches needs no memory
+	fromServer bool      // there was something that the cache of batches had not
+	batches    [16]*kept // so that a run of cached batches needs no memory
 }
 
 func (w *reading) room() int { return w.r.MaxBytes - len(w.out) }
@@ -214,12 +214,13 @@ func (w *reading) run(ctx context.Context) error {
 func (w *reading) cached() bool {
 	run, next := w.p.store.cache.run(w.batches[:0], &w.p.tail, w.at, w.room(), w.first())
 	n := 0
-	for _, b := range run {
-		n += len(b)
+	for _, k := range run {
+		n += len(k.batch)
 	}
 	w.out = slices.Grow(w.out, n)
-	for _, b := range run {
-		w.out = append(w.out, b...)
+	for _, k := range run {
+		w.out = append(w.out, k.batch...)
+		k.loan.release()
 	}
 	moved := next > w.at
 	w.at = next

@@ -116,6 +116,9 @@ func (p *partition) stored(ctx context.Context, s *sending) {
 // settle is the end of a send of which it is not known whether the server has
 // executed it. Nothing else is taken in until that is known.
 func (p *partition) settle(ctx context.Context, s *sending, lost *client.Lost) (again [][]*waiting) {
+	for _, b := range s.batches {
+		b.lost = true
+	}
 	var base, end int64
 	err := p.insist(ctx, lost, func() (err error) {
 		if end, err = p.askEnd(ctx); err != nil {
@@ -209,13 +212,18 @@ func (p *partition) finish(ctx context.Context, s *sending, base, end int64) {
 	p.writer.moved(end)
 	p.store.sawEnd(p, end)
 	start := p.logStart(ctx)
-	at, batches := base, make([]record.Batch, len(s.batches))
+	at, batches, lent := base, make([]record.Batch, len(s.batches)), make([]*loan, len(s.batches))
 	for i, b := range s.batches {
 		b.batch.SetBaseOffset(at)
 		at += int64(b.batch.Count)
-		batches[i] = b.batch
+		batches[i], lent[i] = b.batch, b.loan
 	}
-	p.appended(batches, end)
+	p.appended(batches, end, lent...)
+	for _, b := range s.batches {
+		if !b.lost {
+			b.loan.release() // it has been sent, and nobody but readers looks at it
+		}
+	}
 	for i, b := range s.batches {
 		out := backend.Appended{BaseOffset: batches[i].BaseOffset, LogStart: start, AppendTime: -1}
 		if batches[i].LogAppendTime() {

@@ -40,6 +40,7 @@ type Store struct {
 	committing sync.RWMutex
 	cluster    string
 	queues     queues // append.go
+	loans      loans  // memory.go
 	ids        producerIDs
 
 	readers // read.go

@@ -44,14 +44,16 @@ type kept struct {
 	first, next int64 // the offsets from first on and before next
 	cost        int64
 	batch       []byte // nil: a rest
+	loan        *loan  // of the batch
 	messages    []iggcon.IggyMessage
 }
 
-// addBatches takes over batches with ascending offsets.
-func (c *cache) addBatches(t *tail, batches []record.Batch, budget int64) {
+// addBatches takes over batches with ascending offsets; lent are the loans of their
+// memory, if any.
+func (c *cache) addBatches(t *tail, batches []record.Batch, lent []*loan, budget int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, b := range batches {
+	for i, b := range batches {
 		if n := len(t.batches); n > 0 && b.BaseOffset < t.batches[n-1].next {
 			c.clear(t) // an offset was given twice: the log is another one
 		}
@@ -60,8 +62,13 @@ func (c *cache) addBatches(t *tail, batches []record.Batch, budget int64) {
 		if b.MaxTimestamp < 0 || b.BaseTimestamp < 0 && !b.LogAppendTime() {
 			continue
 		}
-		k := &kept{tail: t, first: b.BaseOffset, next: b.LastOffset() + 1, batch: b.Bytes, cost: int64(len(b.Bytes)) + keptOverhead}
+		k := &kept{tail: t, first: b.BaseOffset, next: b.LastOffset() + 1, batch: b.Bytes}
+		if i < len(lent) {
+			k.loan = lent[i]
+		}
+		k.cost = k.loan.cost(len(b.Bytes)) + keptOverhead
 		if c.add(k, budget) {
+			k.loan.use()
 			t.batches = append(t.batches, k)
 		}
 	}
@@ -100,6 +107,7 @@ func (c *cache) add(k *kept, budget int64) bool {
 func (c *cache) remove(k *kept) {
 	c.kept.Remove(k.element)
 	c.bytes -= k.cost
+	k.loan.release()
 	of := &k.tail.batches
 	if k.batch == nil {
 		of = &k.tail.rests
@@ -125,6 +133,7 @@ func (c *cache) clear(t *tail) {
 		for _, k := range of {
 			c.kept.Remove(k.element)
 			c.bytes -= k.cost
+			k.loan.release()
 		}
 	}
 	t.batches, t.rests = nil, nil
@@ -137,8 +146,9 @@ func (t *tail) seek(offset int64) int {
 
 // run appends to dst the batches of consecutive offsets from the one that
 // contains the offset on, up to room bytes, and returns where the next one would
-// begin. The first comes in any case when atLeastOne.
-func (c *cache) run(dst [][]byte, t *tail, offset int64, room int, atLeastOne bool) ([][]byte, int64) {
+// begin. The first comes in any case when atLeastOne. The caller releases their
+// loans.
+func (c *cache) run(dst []*kept, t *tail, offset int64, room int, atLeastOne bool) ([]*kept, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := t.seek(offset); i < len(t.batches); i++ {
@@ -146,7 +156,8 @@ func (c *cache) run(dst [][]byte, t *tail, offset int64, room int, atLeastOne bo
 		if k.first > offset || len(k.batch) > room && !atLeastOne {
 			break
 		}
-		dst, offset, room, atLeastOne = append(dst, k.batch), k.next, room-len(k.batch), false
+		k.loan.use()
+		dst, offset, room, atLeastOne = append(dst, k), k.next, room-len(k.batch), false
 	}
 	return dst, offset
 }
@@ -214,9 +225,10 @@ func offsetOf(m *iggcon.IggyMessage) int64 { return int64(m.Header.Offset) }
 
 // appended tells readers that the batches, whose base offsets are set, are now
 // in the log, one after another and the last before end: they are cached, and
-// who watches is woken. The bytes are the reader's from then on.
-func (p *partition) appended(batches []record.Batch, end int64) {
-	p.store.cache.addBatches(&p.tail, batches, p.store.cfg.CacheBytes)
+// who watches is woken. The bytes are the reader's from then on, those of a loan
+// until the cache lets them go.
+func (p *partition) appended(batches []record.Batch, end int64, lent ...*loan) {
+	p.store.cache.addBatches(&p.tail, batches, lent, p.store.cfg.CacheBytes)
 	p.grown(end)
 	p.wake()
 }
