@@ -46,6 +46,7 @@ type reader struct {
 	guessed  bool          // the mean size of messages has been asked for
 	fault    error         // the log has lost something
 	faultAt  time.Time
+	refused  bool  // it has been logged that the server refuses polls
 	ahead    ahead // ahead.go
 
 	once    sync.Once
@@ -79,9 +80,22 @@ func (p *partition) poll(ctx context.Context, from iggcon.PollingStrategy, count
 		p.store.forget(p)
 		return polled, fmt.Errorf("%w: %w", backend.ErrUnknownPartition, err)
 	case code != 0 && !unreadable(err):
+		p.refuses(err)
 		return polled, fmt.Errorf("%w: poll partition %d of %s: %w", backend.ErrStorage, p.index, p.at.Name, err)
 	}
 	return polled, err
+}
+
+// refuses tells, once until polls succeed again, that the server refuses them.
+func (p *partition) refuses(err error) {
+	p.mu.Lock()
+	news := !p.refused
+	p.refused = true
+	p.mu.Unlock()
+	if news {
+		p.store.log.Error("Iggy does not let the gateway read a partition; give its user the permission to poll messages there, or see why in Iggy's own log",
+			zap.String("stream", p.at.Stream), zap.String("topic", p.at.Name), zap.Uint32("partition", p.index), zap.Error(err))
+	}
 }
 
 // lowest returns the offset before which the log cannot end.
@@ -113,7 +127,7 @@ func (p *partition) note(ctx context.Context, polled client.Polled, floor int64,
 // noteEnd takes in an end that the server has shown to who began to ask then.
 func (p *partition) noteEnd(end int64, sure bool, began time.Time) {
 	p.mu.Lock()
-	p.fault = nil
+	p.fault, p.refused = nil, false
 	grew := p.raise(end)
 	if sure && end == p.end && began.After(p.endedAt) {
 		p.endedAt = began

@@ -96,7 +96,7 @@ func (s *Store) CreateTopic(ctx context.Context, n backend.NewTopic) (backend.To
 		if overrides.Value != nil && !errors.Is(err, backend.ErrOutcomeUnknown) {
 			_ = s.ledger.Commit(ctx, []journal.Change{{Key: pending}}) // or the next start
 		}
-		return none, s.topicError(err)
+		return none, s.topicError(n.Name, err)
 	}
 	if err := s.lookNow(ctx); err != nil {
 		return none, fmt.Errorf("%w: topic %s is made, but: %w", backend.ErrOutcomeUnknown, n.Name, err)
@@ -184,17 +184,21 @@ func (s *Store) sure(ctx context.Context, err error) error {
 	return err
 }
 
-// topicError gives the server's refusals their names here.
-func (s *Store) topicError(err error) error {
+// topicError gives the server's refusals their names here. Of those that clients get
+// no name for, the log tells.
+func (s *Store) topicError(topic string, err error) error {
 	switch code := client.Code(err); {
 	case code == ierror.TopicNameAlreadyExistsCode || code == ierror.TopicIdAlreadyExistsCode:
 		return backend.ErrTopicExists
 	case code == ierror.InvalidTopicSizeCode:
 		return &backend.ConfigError{Name: retentionBytes, Reason: "times the number of partitions it is below the size of one segment of the Iggy server, which refuses that; raise it, or lower the server's system.segment.size"}
 	case code == ierror.UnauthorizedCode:
-		return fmt.Errorf("iggy.username: the user may not manage topics; give it manage_topics of the stream: %w", err)
+		s.log.Error("Iggy does not let the gateway change a topic; give its user the permission manage_topics of the stream",
+			zap.String("topic", topic), zap.Error(err))
 	case missing(err):
 		return backend.ErrUnknownTopic
+	case code != 0:
+		s.log.Error("Iggy could not change a topic; its own log says why", zap.String("topic", topic), zap.Error(err))
 	}
 	return err
 }
@@ -208,7 +212,7 @@ func (s *Store) DeleteTopic(ctx context.Context, id uuid.UUID) error {
 	}
 	defer s.unlockAdmin()
 	if err := s.sure(ctx, s.server.DeleteTopic(ctx, t.at)); err != nil && !missing(err) {
-		return s.topicError(err)
+		return s.topicError(t.info.Name, err)
 	}
 	err = s.lookNow(ctx)
 	if _, there := s.known(id); there != nil {
@@ -238,11 +242,11 @@ func (s *Store) GrowTopic(ctx context.Context, id uuid.UUID, total int32) error 
 	if want.size != t.seen.has.size {
 		err := s.sure(ctx, s.server.UpdateTopic(ctx, t.at, t.seen.has.expiry, want.size))
 		if err != nil {
-			return s.topicError(err)
+			return s.topicError(t.info.Name, err)
 		}
 	}
 	if err := s.sure(ctx, s.server.AddPartitions(ctx, t.at, uint32(total-t.info.Partitions))); err != nil {
-		return s.topicError(err)
+		return s.topicError(t.info.Name, err)
 	}
 	if err := s.lookNow(ctx); err != nil {
 		return fmt.Errorf("%w: %w", backend.ErrOutcomeUnknown, err)
@@ -272,7 +276,7 @@ func (s *Store) AlterTopic(ctx context.Context, id uuid.UUID, change func(map[st
 	want := settingsOf(s.configs.Resolve(overrides), t.info.Partitions)
 	if !want.same(t.seen.has) {
 		if err := s.sure(ctx, s.server.UpdateTopic(ctx, t.at, want.expiry, want.size)); err != nil {
-			return s.topicError(err)
+			return s.topicError(t.info.Name, err)
 		}
 	}
 	kept, err := overridesChange(topicKey(keyConfigs, id), overrides)

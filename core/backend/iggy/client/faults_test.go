@@ -41,8 +41,9 @@ func TestBrokenReplies(t *testing.T) {
 	short := make([]byte, headerBytes+3)
 	putHeader(short, 0, 100)
 	counted := make([]byte, 16)
-	counted[12] = 9 // messages, of which there are none
-	tooMany := append(reply(0, nil), reply(0, nil)...)
+	counted[12] = 9          // messages, of which there are none
+	none := make([]byte, 16) // messages
+	tooMany := append(reply(0, none), reply(0, none)...)
 	for name, test := range map[string]struct {
 		raw  []byte
 		is   error
@@ -55,6 +56,7 @@ func TestBrokenReplies(t *testing.T) {
 		"half, then still":  {raw: short, keep: true, is: errDeadline},
 		"huge":              {raw: huge, keep: true, is: ErrReplyTooLarge},
 		"too short to read": {raw: reply(0, []byte{1, 2, 3}), keep: true, is: ErrBadReply},
+		"nothing":           {raw: reply(0, nil), keep: true, is: ErrBadReply},
 		"messages missing":  {raw: reply(0, counted), keep: true, is: ErrBadReply},
 		"a TLS alert":       {raw: []byte{21, 3, 3, 0, 2, 2, 10}, is: errServerTLS},
 		"two":               {raw: tooMany, keep: true, is: errUnasked},

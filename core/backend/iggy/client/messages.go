@@ -154,10 +154,7 @@ func appendPoll(b []byte, t Topic, partition uint32, from iggcon.PollingStrategy
 // decodePolled reads the reply to a poll, whose memory the messages keep.
 // ErrBadReply.
 func decodePolled(body []byte) (Polled, error) {
-	if len(body) == 0 {
-		return Polled{}, nil
-	}
-	if len(body) < polledHead {
+	if len(body) < polledHead { // none at all, too, would say that the log is empty
 		return Polled{}, fmt.Errorf("%w: %d bytes about messages", ErrBadReply, len(body))
 	}
 	le := binary.LittleEndian

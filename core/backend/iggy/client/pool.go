@@ -46,6 +46,8 @@ type Client struct {
 	generation atomic.Uint64
 	// unlisted: the server does not let this user list its clients; said once.
 	unlisted sync.Once
+	// toldFailure is when failedToStore told last, in ns since the epoch.
+	toldFailure atomic.Int64
 
 	mu      sync.Mutex
 	turns   turns

@@ -16,6 +16,9 @@ const (
 	// returnGrace is how long an SDK call may take to return after its sockets
 	// were closed, before its caller is answered without it.
 	returnGrace = 250 * time.Millisecond
+	// tellEvery is the time between two lines about messages that the server does not
+	// manage to store.
+	tellEvery = time.Minute
 	// abandonAfter is how long it may take before its connection is replaced
 	// without it.
 	abandonAfter = 2 * time.Second
@@ -107,10 +110,21 @@ func (s *session) judge(r *request, err error) error {
 	case outOfStep(code):
 		s.relay.end(err)
 	case r.sends && !decided(code):
+		s.client.failedToStore(err)
 		s.relay.end(err)
 		return s.lost(r, err)
 	}
 	return err
+}
+
+// failedToStore tells, at most once in tellEvery, that the server does not manage to
+// store messages. They are sent again, so that nobody else tells.
+func (c *Client) failedToStore(err error) {
+	now, last := time.Now().UnixNano(), c.toldFailure.Load()
+	if last != 0 && now-last < int64(tellEvery) || !c.toldFailure.CompareAndSwap(last, now) {
+		return
+	}
+	c.log.Error("the Iggy server fails to store messages; its own log says why", zap.Error(err))
 }
 
 // broken says what became of a request whose connection has ended.
