@@ -4,12 +4,11 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"strings"
+	"slices"
 	"time"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	ierror "github.com/apache/iggy/foreign/go/errors"
-	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
@@ -20,8 +19,11 @@ const (
 	knownVersion = "0.8.0"
 	// checkTimeout bounds the look at the server after a start.
 	checkTimeout = 30 * time.Second
-	// checkPrefix begins the names of topics that are made to look at the server.
-	checkPrefix = "check-"
+	// checkTopic is the topic of the internal stream that the look writes to. It is
+	// kept for the next start, up to checkBytes: a server that is killed in the
+	// moment in which it deletes a topic does not start again.
+	checkTopic = "check"
+	checkBytes = 64 << 20
 )
 
 // check looks at what the server lets a client see of its settings, and says in
@@ -105,15 +107,10 @@ func (s *Store) savesAtOnce(ctx context.Context) (bool, error) {
 		little = 256 << 10 // below system.partition.size_of_messages_required_to_save, 1 MiB by default
 		much   = 4 << 20   // and above it
 	)
-	at := client.Topic{Stream: s.cfg.InternalStream, Name: checkPrefix + uuid.NewString()}
-	if err := s.removeCheckTopics(ctx); err != nil {
+	at := client.Topic{Stream: s.cfg.InternalStream, Name: checkTopic}
+	if err := s.ensureCheckTopic(ctx, at); err != nil {
 		return false, err
 	}
-	keep := client.TopicSettings{Partitions: 1, Expiry: iggcon.IggyExpiryNeverExpire, MaxSize: unlimited}
-	if _, err := s.server.CreateTopic(ctx, at, keep); err != nil {
-		return false, err
-	}
-	defer func() { _ = s.server.DeleteTopic(context.WithoutCancel(ctx), at) }()
 	first, err := s.written(ctx, at, little)
 	if err != nil {
 		return false, err
@@ -152,13 +149,20 @@ func (s *Store) written(ctx context.Context, at client.Topic, size int) (int, er
 	return int(after.WrittenBytes - before.WrittenBytes), nil
 }
 
-// removeCheckTopics removes what a look that was cut short has left.
-func (s *Store) removeCheckTopics(ctx context.Context) error {
-	topics, err := s.server.Topics(ctx, s.cfg.InternalStream)
-	for _, t := range topics {
-		if strings.HasPrefix(t.Name, checkPrefix) {
-			_ = s.server.DeleteTopic(ctx, client.Topic{Stream: s.cfg.InternalStream, Name: t.Name})
+// ensureCheckTopic makes the topic, anew where many starts have filled it.
+func (s *Store) ensureCheckTopic(ctx context.Context, at client.Topic) error {
+	topics, err := s.server.Topics(ctx, at.Stream)
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(topics, func(t iggcon.Topic) bool { return t.Name == at.Name }); i >= 0 {
+		if topics[i].Size < checkBytes {
+			return nil
+		}
+		if err := s.server.DeleteTopic(ctx, at); err != nil {
+			return err
 		}
 	}
+	_, err = s.server.CreateTopic(ctx, at, client.TopicSettings{Partitions: 1, Expiry: iggcon.IggyExpiryNeverExpire, MaxSize: unlimited})
 	return err
 }

@@ -28,16 +28,21 @@ func TestCheckOfSaving(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBox(t, iggytest.Real(t, one.opts...))
-			require.Eventually(t, func() bool {
-				topics, err := b.store.server.Topics(t.Context(), b.cfg.InternalStream)
-				return err == nil && len(topics) == 1
-			}, time.Minute, time.Millisecond, "the start's own look has ended")
-			for range 5 {
-				saved, err := b.store.savesAtOnce(t.Context())
+			cfg := DefaultConfig()
+			cfg.Address, cfg.Username, cfg.Password = iggytest.Real(t, one.opts...).Address(), iggytest.Username, iggytest.Password
+			catalog, err := topicconfig.NewCatalog(nil)
+			require.NoError(t, err)
+			s := New(cfg, catalog, Options{unchecked: true})
+			require.NoError(t, s.Start(t.Context()))
+			defer func() { require.NoError(t, s.Close()) }()
+			for range 20 { // more than checkBytes where the server does not save
+				saved, err := s.savesAtOnce(t.Context())
 				if err == nil { // otherwise it is silent
 					require.Equal(t, !one.warn, saved)
 				}
+				topics, err := s.server.Topics(t.Context(), cfg.InternalStream)
+				require.NoError(t, err)
+				require.Len(t, topics, 2, "the topic is kept")
 			}
 		})
 	}
