@@ -71,8 +71,8 @@ func (p *partition) runAhead(ctx context.Context, at int64, count int, done chan
 	// Whatever else it may be, the read itself will find out.
 	if err == nil && len(polled.Messages) > 0 && offsetOf(&polled.Messages[0]) == at {
 		p.sized(polled.Messages, false)
-		reply := replySize(polled.Messages) + messageOverhead*int64(len(polled.Messages))
-		p.store.cache.addRest(&p.tail, polled.Messages, reply, p.store.cfg.CacheBytes)
+		bytes := replySize(polled.Messages) + messageOverhead*int64(len(polled.Messages))
+		p.store.cache.addRest(&p.tail, polled, bytes, p.store.cfg.CacheBytes)
 	}
 }
 

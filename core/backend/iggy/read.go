@@ -232,8 +232,8 @@ func (w *reading) cached() bool {
 func (w *reading) stored(ctx context.Context, until int64) (more bool, err error) {
 	p := w.p
 	p.awaitAhead(ctx, w.at)
-	messages, reply := p.store.cache.takeRest(&p.tail, w.at)
-	messages = between(messages, w.at, until)
+	reply, bytes := p.store.cache.takeRest(&p.tail, w.at)
+	messages := between(reply.Messages, w.at, until)
 	if len(messages) == 0 {
 		// A second look is for what the first was short of, not for crumbs.
 		if w.polls == pollsPerRead || len(w.out) > w.r.MaxBytes/2 {
@@ -246,9 +246,10 @@ func (w *reading) stored(ctx context.Context, until int64) (more bool, err error
 		}
 		w.polls++
 		var next int64
-		if messages, next, err = p.fetch(ctx, w.at, until, max(1, count)); err != nil {
+		if reply, next, err = p.fetchReply(ctx, w.at, until, max(1, count)); err != nil {
 			return false, err
 		}
+		messages = reply.Messages
 		if len(messages) == 0 {
 			// All before next is a gap; where it is long, it is told as it is.
 			moved := next > w.at
@@ -257,7 +258,7 @@ func (w *reading) stored(ctx context.Context, until int64) (more bool, err error
 			}
 			return moved && len(w.out) == 0, nil
 		}
-		reply = replySize(messages) + messageOverhead*int64(len(messages))
+		bytes = replySize(messages) + messageOverhead*int64(len(messages))
 	}
 	w.fromServer = true
 	want := message.Want{From: w.at, MaxBytes: w.room(), AtLeastOne: w.first()}
@@ -272,7 +273,10 @@ func (w *reading) stored(ctx context.Context, until int64) (more bool, err error
 	}
 	rest := messages[done.Messages:]
 	if len(rest) > 0 && (done.Messages == 0 || len(rest) >= len(messages)/4) {
-		p.store.cache.addRest(&p.tail, rest, reply, p.store.cfg.CacheBytes)
+		reply.Messages = rest
+		p.store.cache.addRest(&p.tail, reply, bytes, p.store.cfg.CacheBytes)
+	} else {
+		reply.Release() // all that is wanted of it has been copied
 	}
 	return len(rest) == 0 && done.Messages > 0, nil
 }

@@ -11,6 +11,7 @@ import (
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	"go.uber.org/zap"
 
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/message"
 	"github.com/iggykafka/gateway/core/record"
 )
@@ -125,22 +126,28 @@ func (p *partition) skip(first, next int64, why error) {
 // errMissing is why an offset is passed over that answers leave out.
 var errMissing = errors.New("the server leaves it out of its answers")
 
-// fetch returns messages from an offset on: before until, at most count. It
+// fetch is fetchReply for who keeps the messages.
+func (p *partition) fetch(ctx context.Context, at, until int64, count int) (messages []iggcon.IggyMessage, next int64, err error) {
+	reply, next, err := p.fetchReply(ctx, at, until, count)
+	return reply.Messages, next, err
+}
+
+// fetchReply returns messages from an offset on: before until, at most count. It
 // passes over what cannot be read. next is the offset behind what it has looked
 // at; without messages everything before it is a gap. ErrOffsetOutOfRange when the
 // log turns out to start behind at.
-func (p *partition) fetch(ctx context.Context, at, until int64, count int) (messages []iggcon.IggyMessage, next int64, err error) {
+func (p *partition) fetchReply(ctx context.Context, at, until int64, count int) (reply client.Polled, next int64, err error) {
 	budget := pollsPerSearch
 	for budget > 0 {
 		readable, gap := p.gaps.after(at)
 		at = min(readable, until)
 		n := min(int64(count), until-at, gap-at)
 		if n <= 0 {
-			return nil, at, nil
+			return reply, at, nil
 		}
 		if saved, ok := p.gaps.next(at, at+n); ok {
 			if n = offsetOf(&saved) - at; n == 0 {
-				return []iggcon.IggyMessage{saved}, at + 1, nil
+				return client.Polled{Messages: []iggcon.IggyMessage{saved}}, at + 1, nil
 			}
 		}
 		budget--
@@ -153,33 +160,36 @@ func (p *partition) fetch(ctx context.Context, at, until int64, count int) (mess
 		case unreadable(err):
 			found, err := p.search(ctx, at, at+n, &budget)
 			if err != nil {
-				return nil, at, err
+				return client.Polled{}, at, err
 			}
 			if found != nil {
 				before := offsetOf(&found[0]) - at
 				if before == 0 {
-					return found, at + 1, nil
+					return client.Polled{Messages: found}, at + 1, nil
 				}
 				count = min(count, int(before))
 			}
 			continue
 		case err != nil:
-			return nil, at, err
+			return client.Polled{}, at, err
 		}
-		messages = between(polled.Messages, at, until)
-		if len(messages) == 0 || offsetOf(&messages[0]) > at {
-			again := false
-			if messages, again, err = p.absent(ctx, at, until, messages); again {
+		polled.Messages = between(polled.Messages, at, until)
+		if len(polled.Messages) == 0 || offsetOf(&polled.Messages[0]) > at {
+			messages, again, err := p.absent(ctx, at, until, polled.Messages)
+			if again {
 				continue
 			}
+			if err != nil || len(messages) == 0 {
+				return client.Polled{}, at, err
+			}
+			// They may be of another reply, so the memory of this one is not lent again.
+			polled = client.Polled{Current: polled.Current, Messages: messages}
 		}
-		if err != nil || len(messages) == 0 {
-			return nil, at, err
-		}
+		messages := polled.Messages
 		p.sized(messages, false)
-		return messages, offsetOf(&messages[len(messages)-1]) + 1, nil
+		return polled, offsetOf(&messages[len(messages)-1]) + 1, nil
 	}
-	return nil, at, nil
+	return reply, at, nil
 }
 
 // between returns the messages with offsets from first on and before next.

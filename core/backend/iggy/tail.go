@@ -9,6 +9,7 @@ import (
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/record"
 )
 
@@ -45,7 +46,7 @@ type kept struct {
 	cost        int64
 	batch       []byte // nil: a rest
 	loan        *loan  // of the batch
-	messages    []iggcon.IggyMessage
+	rest        client.Polled
 }
 
 // addBatches takes over batches with ascending offsets; lent are the loans of their
@@ -76,12 +77,13 @@ func (c *cache) addBatches(t *tail, batches []record.Batch, lent []*loan, budget
 
 // addRest keeps messages for the next read at their first offset. They keep a
 // whole reply in memory.
-func (c *cache) addRest(t *tail, messages []iggcon.IggyMessage, replyBytes, budget int64) {
+func (c *cache) addRest(t *tail, rest client.Polled, replyBytes, budget int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	messages := rest.Messages
 	k := &kept{
 		tail: t, first: offsetOf(&messages[0]), next: offsetOf(&messages[len(messages)-1]) + 1,
-		messages: messages, cost: replyBytes + keptOverhead,
+		rest: rest, cost: replyBytes + keptOverhead,
 	}
 	for len(t.rests) >= restsPerPartition {
 		c.remove(t.rests[0])
@@ -208,17 +210,19 @@ func (c *cache) rest(t *tail, offset int64) bool {
 }
 
 // takeRest returns and removes what was kept of messages from the offset on.
-func (c *cache) takeRest(t *tail, offset int64) (messages []iggcon.IggyMessage, replyBytes int64) {
+func (c *cache) takeRest(t *tail, offset int64) (rest client.Polled, replyBytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range t.rests {
 		if k.first <= offset && offset < k.next {
 			c.remove(k)
-			i := sort.Search(len(k.messages), func(i int) bool { return offsetOf(&k.messages[i]) >= offset })
-			return k.messages[i:], k.cost - keptOverhead
+			messages := k.rest.Messages
+			i := sort.Search(len(messages), func(i int) bool { return offsetOf(&messages[i]) >= offset })
+			k.rest.Messages = messages[i:]
+			return k.rest, k.cost - keptOverhead
 		}
 	}
-	return nil, 0
+	return client.Polled{}, 0
 }
 
 func offsetOf(m *iggcon.IggyMessage) int64 { return int64(m.Header.Offset) }

@@ -20,12 +20,23 @@ import (
 type Topic struct{ Stream, Name string }
 
 // Polled is the answer to a poll. The messages alias one buffer of the reply's
-// size: who keeps one of them keeps all.
+// size: who keeps one of them keeps all. Who is done with all of them may call
+// Release, once.
 type Polled struct {
 	// Current is the offset of the partition's last message; 0 also when it
 	// never had one.
 	Current  uint64
 	Messages []iggcon.IggyMessage
+
+	memory *[]byte // of the reply
+}
+
+// Release lets the next poll use the memory of this reply: nobody may look at a
+// message any more, nor call it again.
+func (p Polled) Release() {
+	if p.memory != nil && cap(*p.memory) <= maxPooled {
+		replies.Put(p.memory)
+	}
 }
 
 // Data is the part of a Client that moves messages.

@@ -48,10 +48,17 @@ func (t Topic) appendTo(b []byte) []byte {
 
 func (t Topic) size() int { return 2*identifierHead + len(t.Stream) + len(t.Name) }
 
-// maxPooled is the largest request whose memory is used again.
+// manyMessages is the least count for which memory is taken that is used again:
+// polls for less have small replies, which nobody releases.
+const manyMessages = 16
+
+// maxPooled is the largest request or reply whose memory is used again.
 const maxPooled = 16 << 20
 
-var requests = sync.Pool{New: func() any { return new([]byte) }}
+var (
+	requests = sync.Pool{New: func() any { return new([]byte) }}
+	replies  = sync.Pool{New: func() any { return new([]byte) }}
+)
 
 // send makes one request of all messages.
 func (s *session) send(t Topic, partition uint32, messages []iggcon.IggyMessage) error {
@@ -124,11 +131,23 @@ func appendMessage(b []byte, m *iggcon.IggyMessage) []byte {
 
 // pollMessages makes one request for messages.
 func (s *session) pollMessages(t Topic, partition uint32, from iggcon.PollingStrategy, count uint32) (Polled, error) {
-	reply, err := s.relay.exchange(appendPoll(nil, t, partition, from, count), s.relay.maxReply)
+	if count < manyMessages {
+		reply, err := s.relay.exchange(appendPoll(nil, t, partition, from, count), s.relay.maxReply)
+		if err := failure(reply, err); err != nil {
+			return Polled{}, err
+		}
+		return decodePolled(reply.body)
+	}
+	// After a failure it is left alone: somebody may still read into it.
+	memory := replies.Get().(*[]byte)
+	reply, err := s.relay.exchangeInto(*memory, appendPoll(nil, t, partition, from, count), s.relay.maxReply)
 	if err := failure(reply, err); err != nil {
 		return Polled{}, err
 	}
-	return decodePolled(reply.body)
+	polled, err := decodePolled(reply.body)
+	*memory = reply.body
+	polled.memory = memory
+	return polled, err
 }
 
 // appendPoll writes the frame of a request:

@@ -91,7 +91,7 @@ func TestDecodePolled(t *testing.T) {
 	all := []iggcon.IggyMessage{message("abc", "hh"), message("d", ""), message("", "")}
 	got, err := decodePolled(polledReply(9, 3, all...))
 	require.NoError(t, err)
-	require.Equal(t, Polled{9, all}, got, "a last message without payload comes, too")
+	require.Equal(t, Polled{Current: 9, Messages: all}, got, "a last message without payload comes, too")
 	got, err = decodePolled(polledReply(9, 1, all...))
 	require.NoError(t, err)
 	require.Len(t, got.Messages, 3, "more than announced, as after a torn offset")
@@ -152,13 +152,44 @@ func TestReadBody(t *testing.T) {
 				}
 				_ = theirs.Close()
 			}()
-			got, err := readBody(mine, large[:head], int64(size))
+			got, err := readBody(mine, make([]byte, 100), large[:head], int64(size))
 			require.NoError(t, err)
 			require.Equal(t, large[:size], got)
 		}
 	}
 	mine, theirs := net.Pipe()
 	go func() { _ = theirs.Close() }()
-	_, err := readBody(mine, []byte("abc"), 1<<40)
+	_, err := readBody(mine, nil, []byte("abc"), 1<<40)
 	require.Error(t, err)
+}
+
+// The memory of a reply that was released is that of a later one, and of none
+// that was not.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, func(_ *fake, conn net.Conn, code uint32, _ []byte) (bool, bool) {
+		if code != cmdPoll {
+			return false, true
+		}
+		answer(conn, 0, polledReply(0, 1, iggcon.IggyMessage{Payload: []byte("payload")}))
+		return true, true
+	})
+	c := start(t, impatient(f.address()))
+	poll := func(count uint32) Polled {
+		p, err := c.Poll(t.Context(), anywhere, 0, iggcon.FirstPollingStrategy(), count)
+		require.NoError(t, err)
+		require.Equal(t, "payload", string(p.Messages[0].Payload))
+		return p
+	}
+	few := poll(manyMessages - 1)
+	require.Nil(t, few.memory)
+	few.Release()
+	kept := poll(manyMessages)
+	for range 100 {
+		p := poll(manyMessages)
+		require.NotSame(t, &(*kept.memory)[0], &(*p.memory)[0])
+		clear(*p.memory)
+		p.Release()
+	}
+	require.Equal(t, "payload", string(kept.Messages[0].Payload))
 }

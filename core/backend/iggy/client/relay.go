@@ -55,7 +55,8 @@ type relay struct {
 
 // capture is where a reply goes that the SDK does not see.
 type capture struct {
-	most int64 // bytes of its body
+	most int64  // bytes of its body
+	into []byte // memory for the body, where it is enough
 	to   chan captured
 }
 
@@ -237,7 +238,7 @@ func (r *relay) deliver(to *capture, head []byte, rest int64) error {
 		return fmt.Errorf("%w: %d bytes", ErrReplyTooLarge, rest)
 	}
 	status, size := replyHeader(head)
-	body, err := readBody(r.server, head[headerBytes:], size)
+	body, err := readBody(r.server, to.into, head[headerBytes:], size)
 	if err != nil {
 		return fmt.Errorf("from the Iggy server: %w", err)
 	}
@@ -249,9 +250,13 @@ func (r *relay) deliver(to *capture, head []byte, rest int64) error {
 // a length alone costs its sender nothing.
 const trusted = 4 << 20
 
-// readBody reads a body of which the head has been read.
-func readBody(from io.Reader, head []byte, size int64) ([]byte, error) {
-	body := append(make([]byte, 0, min(size, trusted)), head...)
+// readBody reads a body of which the head has been read. into is memory that it
+// may use.
+func readBody(from io.Reader, into, head []byte, size int64) ([]byte, error) {
+	if int64(cap(into)) < min(size, trusted) {
+		into = make([]byte, 0, min(size, trusted))
+	}
+	body := append(into[:0], head...)
 	for int64(len(body)) < size {
 		if len(body) == cap(body) {
 			body = slices.Grow(body, int(min(int64(len(body)), size-int64(len(body)))))
@@ -268,7 +273,12 @@ func readBody(from io.Reader, head []byte, size int64) ([]byte, error) {
 // exchange makes a request by itself while the SDK is idle. request is a whole
 // frame; most bounds the body of the reply, in bytes.
 func (r *relay) exchange(request []byte, most int64) (captured, error) {
-	c := &capture{most: min(most, r.maxReply), to: make(chan captured, 1)}
+	return r.exchangeInto(nil, request, most)
+}
+
+// exchangeInto is exchange with memory for the body of the reply.
+func (r *relay) exchangeInto(into, request []byte, most int64) (captured, error) {
+	c := &capture{most: min(most, r.maxReply), into: into, to: make(chan captured, 1)}
 	r.capture.Store(c)
 	r.inFlight.Store(true)
 	r.left.Store(true)
