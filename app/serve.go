@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"strings"
 	"time"
 
@@ -61,12 +62,14 @@ func (p program) openLog(l loaded) (*zap.Logger, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	before := stdlog.Writer()
 	restore, err := zap.RedirectStdLogAt(log.Named("library"), zap.DebugLevel)
 	if err != nil {
 		return nil, nil, err
 	}
 	return log, func() {
 		restore()
+		stdlog.SetOutput(before) // zap takes it for standard error
 		_ = log.Sync() // standard error may be a terminal, which cannot sync
 	}, nil
 }
