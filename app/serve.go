@@ -70,7 +70,7 @@ func (p program) openLog(l loaded) (*zap.Logger, func(), error) {
 	return log, func() {
 		restore()
 		stdlog.SetOutput(before) // zap takes it for standard error
-		_ = log.Sync() // standard error may be a terminal, which cannot sync
+		_ = log.Sync()           // standard error may be a terminal, which cannot sync
 	}, nil
 }
 
