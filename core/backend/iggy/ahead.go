@@ -71,8 +71,7 @@ func (p *partition) runAhead(ctx context.Context, at int64, count int, done chan
 	// Whatever else it may be, the read itself will find out.
 	if err == nil && len(polled.Messages) > 0 && offsetOf(&polled.Messages[0]) == at {
 		p.sized(polled.Messages, false)
-		bytes := replySize(polled.Messages) + messageOverhead*int64(len(polled.Messages))
-		p.store.cache.addRest(&p.tail, polled, bytes, p.store.cfg.CacheBytes)
+		p.store.cache.addRest(&p.tail, polled, replyCost(polled.Messages), p.store.cfg.CacheBytes)
 	}
 }
 

@@ -185,11 +185,6 @@ func (p *partition) truncated(ctx context.Context, floor, end int64) error {
 func (p *partition) probe(ctx context.Context) (backend.Bounds, error) {
 	began := time.Now()
 	polled, err := p.poll(ctx, iggcon.FirstPollingStrategy(), 1)
-	if err == nil && len(polled.Messages) == 0 && polled.Current > 0 {
-		// No message is left, or the SDK dropped an empty one at the end of the
-		// answer.
-		polled, err = p.poll(ctx, iggcon.FirstPollingStrategy(), 2)
-	}
 	if unreadable(err) {
 		start, err := p.startBefore(ctx)
 		if err != nil {

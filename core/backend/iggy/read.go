@@ -74,6 +74,11 @@ func replySize(messages []iggcon.IggyMessage) (n int64) {
 	return n
 }
 
+// replyCost is what messages take in memory.
+func replyCost(messages []iggcon.IggyMessage) int64 {
+	return replySize(messages) + messageOverhead*int64(len(messages))
+}
+
 // sized takes in how large messages are: larger ones count at once, so that the
 // next poll is not for too many. first says that they are those at the log's
 // start, which tell only who knows nothing else.
@@ -202,7 +207,7 @@ func (w *reading) run(ctx context.Context) error {
 	}
 	if len(w.out) == 0 && w.at > w.r.Offset {
 		// Nothing but what cannot be read: consumers must get past it.
-		gap := appendGap(w.out, w.r.Offset, w.at-1)
+		gap := message.AppendGap(w.out, w.r.Offset, w.at-1)
 		if w.r.AtLeastOne || len(gap) <= w.room() {
 			w.out = gap
 		}
@@ -258,7 +263,7 @@ func (w *reading) stored(ctx context.Context, until int64) (more bool, err error
 			}
 			return moved && len(w.out) == 0, nil
 		}
-		bytes = replySize(messages) + messageOverhead*int64(len(messages))
+		bytes = replyCost(messages)
 	}
 	w.fromServer = true
 	want := message.Want{From: w.at, MaxBytes: w.room(), AtLeastOne: w.first()}

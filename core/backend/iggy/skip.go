@@ -13,7 +13,6 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/message"
-	"github.com/iggykafka/gateway/core/record"
 )
 
 const (
@@ -310,20 +309,4 @@ func (p *partition) firstAfter(ctx context.Context, missing, next int64) (int64,
 		}
 	}
 	return next, nil
-}
-
-// appendGap appends a batch that takes consumers at the offset first past last.
-// It has one record, before first: every client drops it, as it drops those of a
-// compressed batch that come before the one it asked for, and goes on behind the
-// batch's last offset, as after compaction. A batch without records would do by
-// the protocol, but kafka-go waits in front of it, and it hands out what a control
-// batch holds; that is left for a log of which nothing can be read at all.
-func appendGap(dst []byte, first, last int64) []byte {
-	if first == 0 {
-		return message.AppendGap(dst, first, last)
-	}
-	var b record.Builder
-	b.Begin(dst, record.Start{BaseOffset: first - 1, BaseTimestamp: -1})
-	b.Add(&record.Record{})
-	return b.Finish(int32(min(last-first+1, math.MaxInt32)))
 }

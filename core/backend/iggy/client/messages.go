@@ -23,9 +23,14 @@ func (t Topic) ids() (stream, topic iggcon.Identifier, err error) {
 	return stream, topic, err
 }
 
+// valid is what ids checks, without making them: it is asked for every request.
 func (t Topic) valid() error {
-	_, _, err := t.ids()
-	return err
+	for _, name := range []string{t.Stream, t.Name} {
+		if len(name) == 0 || len(name) > maxName {
+			return ierror.ErrInvalidIdentifier
+		}
+	}
+	return nil
 }
 
 const (
@@ -131,35 +136,33 @@ func appendMessage(b []byte, m *iggcon.IggyMessage) []byte {
 
 // pollMessages makes one request for messages.
 func (s *session) pollMessages(t Topic, partition uint32, from iggcon.PollingStrategy, count uint32) (Polled, error) {
-	if count < manyMessages {
-		reply, err := s.relay.exchange(appendPoll(nil, t, partition, from, count), s.relay.maxReply)
-		if err := failure(reply, err); err != nil {
-			return Polled{}, err
-		}
-		return decodePolled(reply.body)
+	var memory *[]byte
+	var into []byte
+	if count >= manyMessages {
+		// After a failure it is left alone: somebody may still read into it.
+		memory = replies.Get().(*[]byte)
+		into = *memory
 	}
-	// After a failure it is left alone: somebody may still read into it.
-	memory := replies.Get().(*[]byte)
-	reply, err := s.relay.exchangeInto(*memory, appendPoll(nil, t, partition, from, count), s.relay.maxReply)
+	reply, err := s.relay.exchangeInto(into, pollFrame(t, partition, from, count), s.relay.maxReply)
 	if err := failure(reply, err); err != nil {
 		return Polled{}, err
 	}
 	polled, err := decodePolled(reply.body)
-	*memory = reply.body
-	polled.memory = memory
+	if memory != nil {
+		*memory = reply.body
+		polled.memory = memory
+	}
 	return polled, err
 }
 
-// appendPoll writes the frame of a request:
+// pollFrame is a request for messages:
 //
 //	u8 consumer kind · consumer · stream · topic · u8 1 · u32 partition
 //	u8 strategy · u64 its value · u32 count · u8 auto commit
-func appendPoll(b []byte, t Topic, partition uint32, from iggcon.PollingStrategy, count uint32) []byte {
+func pollFrame(t Topic, partition uint32, from iggcon.PollingStrategy, count uint32) []byte {
 	const consumer = 1 + identifierHead + 4
-	size := headerBytes + consumer + t.size() + 1 + 4 + 1 + 8 + 4 + 1
 	le := binary.LittleEndian
-	b = le.AppendUint32(b, uint32(size-requestAhead))
-	b = le.AppendUint32(b, codePoll)
+	b := frame(codePoll, consumer+t.size()+1+4+1+8+4+1)
 	b = append(b, byte(iggcon.ConsumerKindSingle), byte(iggcon.NumericId), 4, 0, 0, 0, 0)
 	b = t.appendTo(b)
 	b = append(b, 1)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"strings"
 	"testing"
 
 	"github.com/apache/iggy/foreign/go/client/tcp"
@@ -58,7 +59,18 @@ func TestFramesAreThoseOfTheSDK(t *testing.T) {
 		require.Equal(t, frames(t, func(sdk *tcp.IggyTcpClient) error {
 			_, err := sdk.PollMessages(stream, topic, iggcon.DefaultConsumer(), from, 1000, false, &partition)
 			return err
-		}), appendPoll(nil, where, partition, from, 1000))
+		}), pollFrame(where, partition, from, 1000))
+	}
+}
+
+// The names that requests take are those that the SDK takes.
+func TestValidTopics(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 255, 256} {
+		for _, topic := range []Topic{{strings.Repeat("n", n), "t"}, {"s", strings.Repeat("n", n)}} {
+			_, _, err := topic.ids()
+			require.Equal(t, err, topic.valid())
+		}
 	}
 }
 

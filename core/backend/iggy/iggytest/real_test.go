@@ -55,7 +55,12 @@ func TestRealLives(t *testing.T) {
 
 func TestRealPause(t *testing.T) {
 	t.Parallel()
-	server := iggytest.Real(t, iggytest.NoFsync())
+	paused(t, iggytest.Real(t, iggytest.NoFsync()))
+}
+
+// paused looks at a server that is paused: it is silent, takes connections, and
+// answers everything when it goes on.
+func paused(t *testing.T, server iggytest.Server) {
 	conn := login(t, server.Address())
 	server.Pause()
 	_, err := conn.Write(wiretest.Frame(wiretest.Ping, nil))

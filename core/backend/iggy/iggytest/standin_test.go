@@ -4,12 +4,10 @@ import (
 	"io"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/wiretest"
 )
 
 func TestStandInLives(t *testing.T) {
@@ -27,21 +25,5 @@ func TestStandInLives(t *testing.T) {
 
 func TestStandInPause(t *testing.T) {
 	t.Parallel()
-	server := iggytest.StandIn(t)
-	conn := login(t, server.Address())
-	server.Pause()
-	_, err := conn.Write(wiretest.Frame(wiretest.Ping, nil))
-	require.NoError(t, err)
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
-	_, _, err = conn.Reply()
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-	waiting := dial(t, server.Address())
-	server.Resume()
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(wait)))
-	status, _, err := conn.Reply()
-	require.NoError(t, err)
-	require.Zero(t, status)
-	_, _, err = waiting.Call(wiretest.Ping, nil)
-	require.NoError(t, err)
-	server.Pause() // an end while it is paused
+	paused(t, iggytest.StandIn(t))
 }
