@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"time"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 )
@@ -42,9 +43,14 @@ func (c *Client) read(ctx context.Context, l *lane, run func(iggcon.Client) erro
 	return l.call(ctx, l.any(), c.cfg.RequestTimeout, func() *request { return bySDK(false, run) })
 }
 
-// change makes a call that changes something.
-func (c *Client) change(ctx context.Context, run func(iggcon.Client) error) error {
-	return c.admin.call(ctx, c.admin.any(), c.cfg.RequestTimeout, func() *request { return bySDK(true, run) })
+// change makes a call that changes something, and makes or deletes so many
+// partitions by it.
+func (c *Client) change(ctx context.Context, partitions uint32, run func(iggcon.Client) error) error {
+	return c.admin.call(ctx, c.admin.any(), c.cfg.RequestTimeout, func() *request {
+		r := bySDK(true, run)
+		r.more = time.Duration(partitions) * perPartition
+		return r
+	})
 }
 
 func bySDK(changes bool, run func(iggcon.Client) error) *request {

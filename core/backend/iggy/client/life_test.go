@@ -180,7 +180,7 @@ func TestCallThatNeverReturns(t *testing.T) {
 	require.ErrorIs(t, err, backend.ErrUnavailable, "its lane has no other connection")
 	require.Eventually(t, func() bool { _, err := c.Topics(t.Context(), "stream"); return err == nil }, soon, tick)
 
-	go func() { _ = c.change(context.Background(), func(iggcon.Client) error { <-never; return nil }) }()
+	go func() { _ = c.change(context.Background(), 0, func(iggcon.Client) error { <-never; return nil }) }()
 	require.Eventually(t, func() bool { return value(t, c.metrics.inFlight) > 1 }, soon, tick)
 	began = time.Now()
 	c.Close()

@@ -28,6 +28,8 @@ type request struct {
 	answer sync.Once
 	// state is running until the call has returned or its time is over.
 	state atomic.Int32
+	// more is how much longer than others the server may take for it.
+	more time.Duration
 	// began is when a connection took it.
 	began time.Time
 }

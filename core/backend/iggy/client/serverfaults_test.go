@@ -11,6 +11,7 @@ import (
 	"time"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
+	ierror "github.com/apache/iggy/foreign/go/errors"
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/core/backend"
@@ -284,4 +285,21 @@ func all(t *testing.T, c *Client, topic Topic, partition uint32) (found []iggcon
 		return err == nil
 	}, soon, time.Millisecond)
 	return found
+}
+
+// A server deletes partition by partition: a topic of many may take it longer
+// than any other request.
+func TestDeletionOfManyPartitionsMayTakeLonger(t *testing.T) {
+	t.Parallel()
+	server := iggytest.StandIn(t)
+	cfg := configFor(server.Address())
+	cfg.RequestTimeout = 500 * time.Millisecond
+	c := start(t, cfg)
+	topic := topicWith(t, c, 200)
+	slow := server.Inject(standintest.Fault{Code: wiretest.DeleteTopic, Kind: standintest.SilentBefore})
+	time.AfterFunc(2*cfg.RequestTimeout, slow.Release)
+	require.NoError(t, c.DeleteTopic(t.Context(), topic))
+	require.Equal(t, 1, slow.Hits())
+	_, err := c.Topic(t.Context(), topic)
+	require.Equal(t, ierror.TopicIdNotFoundCode, Code(err))
 }

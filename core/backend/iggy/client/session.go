@@ -74,7 +74,7 @@ func (s *session) do(r *request) {
 	}
 	s.relay.begin()
 	r.began = time.Now()
-	deadline := time.AfterFunc(s.client.cfg.RequestTimeout, func() { s.expire(r) })
+	deadline := time.AfterFunc(s.client.cfg.RequestTimeout+r.more, func() { s.expire(r) })
 	err := safely(func() error { return r.run(s) })
 	deadline.Stop()
 	r.state.CompareAndSwap(running, returned)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	ierror "github.com/apache/iggy/foreign/go/errors"
@@ -17,6 +18,11 @@ import (
 // request timeout runs.
 const maxPartitions = 250
 
+// perPartition is what a partition that is made or deleted adds to the time that
+// the server may take for a request: it sees to them one by one, and a disk under
+// load has been seen to take 15 ms for one.
+const perPartition = 40 * time.Millisecond
+
 // EnsureStream is Topics.
 func (c *Client) EnsureStream(ctx context.Context, name string) (iggcon.Stream, error) {
 	found, err := c.stream(ctx, name)
@@ -24,7 +30,7 @@ func (c *Client) EnsureStream(ctx context.Context, name string) (iggcon.Stream, 
 		return found, err
 	}
 	var made *iggcon.StreamDetails
-	err = c.change(ctx, func(sdk iggcon.Client) (err error) {
+	err = c.change(ctx, 0, func(sdk iggcon.Client) (err error) {
 		made, err = sdk.CreateStream(name)
 		return err
 	})
@@ -94,9 +100,10 @@ func (c *Client) CreateTopic(ctx context.Context, t Topic, s TopicSettings) (*ig
 	if err != nil {
 		return nil, err
 	}
+	first := min(s.Partitions, maxPartitions)
 	var made *iggcon.TopicDetails
-	err = c.change(ctx, func(sdk iggcon.Client) (err error) {
-		made, err = sdk.CreateTopic(stream, t.Name, min(s.Partitions, maxPartitions),
+	err = c.change(ctx, first, func(sdk iggcon.Client) (err error) {
+		made, err = sdk.CreateTopic(stream, t.Name, first,
 			iggcon.CompressionAlgorithmNone, s.Expiry, sizeOf(s.MaxSize), nil)
 		return err
 	})
@@ -107,14 +114,14 @@ func (c *Client) CreateTopic(ctx context.Context, t Topic, s TopicSettings) (*ig
 		return made, nil
 	}
 	if err := c.grow(ctx, t, s.Partitions); err != nil {
-		return nil, c.undo(ctx, t, err)
+		return nil, c.undo(ctx, t, s.Partitions, err)
 	}
 	return c.Topic(ctx, t)
 }
 
 // undo deletes a topic that could not get all of its partitions.
-func (c *Client) undo(ctx context.Context, t Topic, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.RequestTimeout)
+func (c *Client) undo(ctx context.Context, t Topic, partitions uint32, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.cfg.RequestTimeout+time.Duration(partitions)*perPartition)
 	defer cancel()
 	if err := c.DeleteTopic(ctx, t); err != nil && Code(err) != ierror.TopicIdNotFoundCode {
 		return fmt.Errorf("topic %s of stream %s was left with too few partitions (%w): %w", t.Name, t.Stream, err, cause)
@@ -139,7 +146,7 @@ func (c *Client) grow(ctx context.Context, t Topic, total uint32) error {
 			return err
 		}
 		more := min(total-now.PartitionsCount, maxPartitions)
-		err = c.change(ctx, func(sdk iggcon.Client) error { return sdk.CreatePartitions(stream, topic, more) })
+		err = c.change(ctx, more, func(sdk iggcon.Client) error { return sdk.CreatePartitions(stream, topic, more) })
 		var lost *Lost
 		if errors.As(err, &lost) {
 			err = c.Settle(ctx, lost)
@@ -164,7 +171,7 @@ func (c *Client) UpdateTopic(ctx context.Context, t Topic, expiry iggcon.Duratio
 	if now.ReplicationFactor != 0 {
 		replicas = &now.ReplicationFactor
 	}
-	return c.change(ctx, func(sdk iggcon.Client) error {
+	return c.change(ctx, 0, func(sdk iggcon.Client) error {
 		return sdk.UpdateTopic(stream, topic, now.Name, iggcon.CompressionAlgorithm(now.CompressionAlgorithm),
 			expiry, sizeOf(maxSize), replicas)
 	})
@@ -185,7 +192,11 @@ func (c *Client) DeleteTopic(ctx context.Context, t Topic) error {
 	if err != nil {
 		return err
 	}
-	return c.change(ctx, func(sdk iggcon.Client) error { return sdk.DeleteTopic(stream, topic) })
+	now, err := c.Topic(ctx, t)
+	if err != nil {
+		return err
+	}
+	return c.change(ctx, now.PartitionsCount, func(sdk iggcon.Client) error { return sdk.DeleteTopic(stream, topic) })
 }
 
 // sizeOf never is 0: that stands for the server's default when a topic is made,

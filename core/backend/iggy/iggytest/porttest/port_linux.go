@@ -51,19 +51,39 @@ func bind(socket int) (string, error) {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(inet.Port)), nil
 }
 
-// Listen listens on the port.
+// Listen listens on the port, until the listener is closed.
 func (p *Port) Listen() (net.Listener, error) {
 	share := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
-		var failed error
-		err := conn.Control(func(socket uintptr) {
-			failed = syscall.SetsockoptInt(int(socket), syscall.SOL_SOCKET, soReusePort, 1)
+		return control(conn, func(socket int) error {
+			return syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, soReusePort, 1)
 		})
-		if err != nil {
-			return err
-		}
-		return failed
 	}}
-	return share.Listen(context.Background(), "tcp", p.Address)
+	l, err := share.Listen(context.Background(), "tcp", p.Address)
+	if err != nil {
+		return nil, err
+	}
+	return &listener{l.(*net.TCPListener)}, nil
+}
+
+// listener is one that surely no longer listens when it is closed. A process that
+// is started at that moment has a copy of the socket until it runs its program,
+// and the kernel would give that copy connections meant for the next listener.
+type listener struct{ *net.TCPListener }
+
+func (l *listener) Close() error {
+	if conn, err := l.SyscallConn(); err == nil {
+		_ = control(conn, func(socket int) error { return syscall.Shutdown(socket, syscall.SHUT_RD) })
+	}
+	return l.TCPListener.Close()
+}
+
+// control runs do with the socket of conn.
+func control(conn syscall.RawConn, do func(socket int) error) error {
+	var failed error
+	if err := conn.Control(func(socket uintptr) { failed = do(int(socket)) }); err != nil {
+		return err
+	}
+	return failed
 }
 
 // Release gives the port back.
