@@ -15,6 +15,7 @@ type Code int16
 // The codes that a coordinator answers.
 const (
 	None                      Code = 0
+	CoordinatorLoadInProgress Code = 14
 	CoordinatorNotAvailable   Code = 15
 	NotCoordinator            Code = 16
 	IllegalGeneration         Code = 22
@@ -24,6 +25,7 @@ const (
 	InvalidSessionTimeout     Code = 26
 	RebalanceInProgress       Code = 27
 	InvalidRequest            Code = 42
+	NonEmptyGroup             Code = 68
 	GroupIDNotFound           Code = 69
 	MemberIDRequired          Code = 79
 	GroupMaxSizeReached       Code = 81
@@ -31,7 +33,8 @@ const (
 )
 
 var codeNames = map[Code]string{
-	None: "NONE", CoordinatorNotAvailable: "COORDINATOR_NOT_AVAILABLE", NotCoordinator: "NOT_COORDINATOR",
+	None: "NONE", CoordinatorLoadInProgress: "COORDINATOR_LOAD_IN_PROGRESS", NonEmptyGroup: "NON_EMPTY_GROUP",
+	CoordinatorNotAvailable: "COORDINATOR_NOT_AVAILABLE", NotCoordinator: "NOT_COORDINATOR",
 	IllegalGeneration: "ILLEGAL_GENERATION", InconsistentGroupProtocol: "INCONSISTENT_GROUP_PROTOCOL",
 	InvalidGroupID: "INVALID_GROUP_ID", UnknownMemberID: "UNKNOWN_MEMBER_ID",
 	InvalidSessionTimeout: "INVALID_SESSION_TIMEOUT", RebalanceInProgress: "REBALANCE_IN_PROGRESS",

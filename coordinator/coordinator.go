@@ -1,6 +1,6 @@
 // Package coordinator is the contract of the classic group coordinator: what
 // stands behind JoinGroup, SyncGroup, Heartbeat, LeaveGroup, DescribeGroups,
-// ListGroups and the group check of OffsetCommit.
+// ListGroups, DeleteGroups and the group check of OffsetCommit.
 //
 // Values in, values out: there is no wire type, no connection and no version
 // number here, only what the versions of the protocol mean to the group.
@@ -34,6 +34,9 @@ type Coordinator interface {
 	CommitChecker
 	Describer
 	Lister
+	Remover
+	Historian
+	Counter
 }
 
 // Joiner answers JoinGroup.
@@ -225,14 +228,60 @@ type Listing struct {
 	State        State
 }
 
+// Remover answers DeleteGroups.
+type Remover interface {
+	// Remove forgets a group without members. NonEmptyGroup: it has members, or
+	// ids that it handed out; GroupIDNotFound: the coordinator knows none of that
+	// name. The caller deletes the group's committed offsets afterwards.
+	Remove(ctx context.Context, group string) Code
+}
+
+// Historian tells what a group went through. It is there for people: nothing
+// depends on it, and it is gone with the process.
+type Historian interface {
+	// History returns the group's last rebalances, oldest first, at most
+	// HistoryLength; none for a group that is not there.
+	History(ctx context.Context, group string) []Rebalance
+}
+
+// HistoryLength is how many rebalances of a group are remembered.
+const HistoryLength = 16
+
+// Rebalance is one that is complete.
+type Rebalance struct {
+	// Began is when it was opened, and Completed when the members got the new
+	// generation.
+	Began, Completed time.Time
+	Generation       int32
+	Members          int
+	Protocol         string
+	// Reason is what opened it, in words for people.
+	Reason string
+}
+
+// Counter counts over all groups. It is cheap: it looks at no group.
+type Counter interface {
+	Count() Counts
+}
+
+// Counts is the state of a coordinator in numbers.
+type Counts struct {
+	Groups     map[State]int // a state with no group may be left out
+	Members    int
+	Bytes      int64  // of everything that groups keep in memory
+	Rebalances uint64 // completed since the start
+}
+
 // TypeClassic is the type of every group of this coordinator (KIP-848).
 const TypeClassic = "classic"
 
 // State is the phase of a group, in Kafka's words.
 type State string
 
-// The states. Dead is only the word for "no such group".
+// The states. Dead is only the word for "no such group". A coordinator that
+// forgets a group with its last member has no Empty ones.
 const (
+	Empty               State = "Empty"
 	PreparingRebalance  State = "PreparingRebalance"
 	CompletingRebalance State = "CompletingRebalance"
 	Stable              State = "Stable"

@@ -15,7 +15,8 @@ import (
 //     of Join names the member id of the request.
 //   - Describe: every distinct id is Dead, in order of first appearance. Bill
 //     is not looked at.
-//   - List: nothing.
+//   - Remove: GroupIDNotFound.
+//   - List, History and Count: nothing.
 //
 // The functions are called as the caller's goroutines call: a Fake adds no
 // lock. Set them before the Fake is shared.
@@ -27,6 +28,9 @@ type Fake struct {
 	CheckCommitFunc func(context.Context, coordinator.HeartbeatRequest) coordinator.Code
 	DescribeFunc    func(context.Context, []string, coordinator.Bill) ([]coordinator.Description, error)
 	ListFunc        func(context.Context, coordinator.Filter) []coordinator.Listing
+	RemoveFunc      func(context.Context, string) coordinator.Code
+	HistoryFunc     func(context.Context, string) []coordinator.Rebalance
+	CountFunc       func() coordinator.Counts
 }
 
 var _ coordinator.Coordinator = (*Fake)(nil)
@@ -91,4 +95,28 @@ func (f *Fake) List(ctx context.Context, filter coordinator.Filter) []coordinato
 		return nil
 	}
 	return f.ListFunc(ctx, filter)
+}
+
+// Remove calls RemoveFunc.
+func (f *Fake) Remove(ctx context.Context, group string) coordinator.Code {
+	if f.RemoveFunc == nil {
+		return coordinator.GroupIDNotFound
+	}
+	return f.RemoveFunc(ctx, group)
+}
+
+// History calls HistoryFunc.
+func (f *Fake) History(ctx context.Context, group string) []coordinator.Rebalance {
+	if f.HistoryFunc == nil {
+		return nil
+	}
+	return f.HistoryFunc(ctx, group)
+}
+
+// Count calls CountFunc.
+func (f *Fake) Count() coordinator.Counts {
+	if f.CountFunc == nil {
+		return coordinator.Counts{}
+	}
+	return f.CountFunc()
 }

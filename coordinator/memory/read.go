@@ -156,3 +156,26 @@ func distinct(ids []string) []string {
 	}
 	return out
 }
+
+// Remove forgets a group without members; see [coordinator.Remover]. There is none
+// here: a group goes with its last member.
+func (c *Coordinator) Remove(_ context.Context, id string) coordinator.Code {
+	e := c.lookup(id)
+	if e == nil {
+		return coordinator.GroupIDNotFound
+	}
+	c.tick(e)
+	if e = c.lookup(id); e == nil {
+		return coordinator.GroupIDNotFound
+	}
+	e.mu.Unlock()
+	return coordinator.NonEmptyGroup
+}
+
+// History tells nothing yet; see [coordinator.Historian].
+func (c *Coordinator) History(context.Context, string) []coordinator.Rebalance { return nil }
+
+// Count counts; see [coordinator.Counter].
+func (c *Coordinator) Count() coordinator.Counts {
+	return coordinator.Counts{Members: int(c.totals.members.Load()), Bytes: c.totals.bytes.Load()}
+}

@@ -34,7 +34,9 @@ type Backend interface {
 	Topics
 	Logs
 	Offsets
+	Groups
 	Producers
+	Disk
 	// ClusterID returns the id of the cluster: 22 characters of base64url, made
 	// once and kept over restarts.
 	ClusterID(context.Context) (string, error)
@@ -165,10 +167,44 @@ type Logs interface {
 	// FindMaxTime returns the largest timestamp of the log and the first
 	// offset that has it.
 	FindMaxTime(ctx context.Context, p Partition) (Found, error)
+	// DeleteRecords moves the start of the log up to an offset: what lies below it
+	// is gone for every method, and after a restart too. An offset at or below the
+	// start changes nothing. It returns the start. ErrOffsetOutOfRange above the
+	// end, ErrUnknownTopic, ErrUnknownPartition.
+	DeleteRecords(ctx context.Context, p Partition, before int64) (start int64, err error)
+	// DescribeProducers returns the idempotent producers that the partition
+	// remembers, by id; ErrUnknownTopic, ErrUnknownPartition.
+	DescribeProducers(ctx context.Context, p Partition) ([]ProducerState, error)
 	// Watch returns a channel of capacity 1 that gets a value whenever one of
 	// the partitions has grown, or ceased to exist, after the call. The caller
 	// calls stop when it has finished. Unknown partitions are ignored.
 	Watch(ps []Partition) (grown <-chan struct{}, stop func())
+}
+
+// ProducerState is what a partition remembers of an idempotent producer.
+type ProducerState struct {
+	ID           int64
+	Epoch        int16
+	LastSequence int32
+	// LastTimestamp is when its last batch was appended, in ms since the epoch; −1
+	// where that is not known.
+	LastTimestamp int64
+}
+
+// Disk tells where the logs lie, and what they take.
+type Disk interface {
+	LogDir(ctx context.Context) (LogDir, error)
+	// Sizes returns how many bytes each partition of a topic takes, by index;
+	// ErrUnknownTopic.
+	Sizes(ctx context.Context, topic uuid.UUID) ([]int64, error)
+}
+
+// LogDir is the place of the logs.
+type LogDir struct {
+	// Path is the folder, or a name of where it is, for people.
+	Path string
+	// Total and Usable are bytes of the volume; −1 where that is not known.
+	Total, Usable int64
 }
 
 // CommittedOffset is what a group has committed for one partition.
@@ -202,6 +238,27 @@ type Offsets interface {
 	// DeleteOffsets removes everything that the group has committed.
 	DeleteOffsets(ctx context.Context, group string) error
 }
+
+// Groups keeps, for a coordinator, what its groups are after a restart. It is a
+// coordinator.Ledger.
+type Groups interface {
+	// EachGroup calls each once for every group that has a saved state, committed
+	// offsets or both, in order of their names; state is nil where none was saved.
+	// It stops at the first error of each and returns it.
+	EachGroup(ctx context.Context, each func(group string, state []byte) error) error
+	// SaveGroup stores the state of a group in place of what was stored; nil
+	// forgets it. After a crash the old state is there or the new one. ErrTooLarge
+	// above MaxGroupState.
+	SaveGroup(ctx context.Context, group string, state []byte) error
+	// ExpireOffsets removes the group's committed offsets that were committed
+	// before a time, but for those of topics that keep holds on to (nil: none),
+	// and returns how many offsets the group has left. An offset that is committed
+	// anew meanwhile is not removed.
+	ExpireOffsets(ctx context.Context, group string, before time.Time, keep func(topic string) bool) (left int, err error)
+}
+
+// MaxGroupState is the longest state of a group, in bytes.
+const MaxGroupState = 16 << 20
 
 // Producers hands out producer ids.
 type Producers interface {

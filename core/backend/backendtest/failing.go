@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -84,3 +85,23 @@ func (f failing) OffsetGroups(context.Context) ([]string, error) { return nil, f
 func (f failing) DeleteOffsets(context.Context, string) error { return f.err }
 
 func (f failing) NewProducerID(context.Context) (int64, error) { return -1, f.err }
+
+func (f failing) DeleteRecords(context.Context, backend.Partition, int64) (int64, error) {
+	return 0, f.err
+}
+
+func (f failing) DescribeProducers(context.Context, backend.Partition) ([]backend.ProducerState, error) {
+	return nil, f.err
+}
+
+func (f failing) LogDir(context.Context) (backend.LogDir, error) { return backend.LogDir{}, f.err }
+
+func (f failing) Sizes(context.Context, uuid.UUID) ([]int64, error) { return nil, f.err }
+
+func (f failing) EachGroup(context.Context, func(string, []byte) error) error { return f.err }
+
+func (f failing) SaveGroup(context.Context, string, []byte) error { return f.err }
+
+func (f failing) ExpireOffsets(context.Context, string, time.Time, func(string) bool) (int, error) {
+	return 0, f.err
+}
