@@ -50,7 +50,7 @@ bench: build ## load ADDR="host:port ..." or, without it, a gateway started for 
 	@set -e; \
 	if [ -n "$(ADDR)" ]; then $(GO) run ./bench $(BENCHFLAGS) $(ADDR); exit; fi; \
 	dir=$$(mktemp -d); \
-	./bin/kafka-gateway --listen 127.0.0.1:0 --storage.dir $$dir/data --max_connections 20000 --groups.initial_rebalance_delay 0s \
+	./bin/kafka-gateway --listen 127.0.0.1:0 --admin.listen= --storage.dir $$dir/data --max_connections 20000 --groups.initial_rebalance_delay 0s \
 		--log.level warn >$$dir/ready & pid=$$!; \
 	trap 'kill $$pid; wait $$pid; rm -rf $$dir' EXIT; \
 	until [ -s $$dir/ready ]; do kill -0 $$pid; sleep 0.1; done; \

@@ -23,6 +23,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/fx"
 
+	"github.com/iggykafka/gateway/admin"
+	"github.com/iggykafka/gateway/admin/health"
+	"github.com/iggykafka/gateway/admin/metrics"
+	"github.com/iggykafka/gateway/admin/profiles"
 	"github.com/iggykafka/gateway/coordinator/memory"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/dispatch"
@@ -54,7 +58,19 @@ import (
 
 // Plugins is the whole gateway.
 func Plugins(opts ...Option) fx.Option {
-	return fx.Options(Core(), Handlers(opts...), Coordinator(), Backend())
+	return fx.Options(Admin(), Core(), Handlers(opts...), Coordinator(), Backend())
+}
+
+// Admin is the listener for those who run the gateway, and what it serves. It
+// comes first, so that it starts first and stops last, and health can be asked
+// for in between.
+func Admin() fx.Option {
+	return fx.Options(
+		admin.Module,
+		metrics.Module,
+		health.Module,
+		profiles.Module,
+	)
 }
 
 // Core takes requests in and answers out: listener, connections, the table of

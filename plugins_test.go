@@ -30,6 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func inMemory() app.Config {
 	config := app.DefaultConfig()
 	config.Server.Listen = "127.0.0.1:0"
+	config.Admin.Listen = ""
 	config.Storage.Backend = "memory"
 	return config
 }

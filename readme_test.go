@@ -136,7 +136,7 @@ func TestReadmeWithIggy(t *testing.T) {
 	iggy := iggytest.Real(t, iggytest.NoFsync())
 	const own, free = "127.0.0.1:9092", "127.0.0.1:0"
 	start := strings.Fields(strings.ReplaceAll(commands[0], "127.0.0.1:8090", iggy.Address()))
-	gateway := exec.Command(start[0], append(start[1:], "--listen", free, "--iggy.password", iggytest.Password)...)
+	gateway := exec.Command(start[0], append(start[1:], "--listen", free, "--admin.listen=", "--iggy.password", iggytest.Password)...)
 	var log bytes.Buffer
 	gateway.Stderr = &log
 	gateway.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // "go run" is the parent of the gateway

@@ -4,6 +4,15 @@
 //
 // What it serves are plugins: a module provides an [Out], and the listener serves
 // its route.
+//
+// # What a route may rely on
+//
+// Only GET and HEAD arrive, and with a listener on the loopback interface only
+// requests whose Host header names it, so that no page of another site can read
+// along by DNS rebinding. Responses carry strict security headers, which a
+// handler may set anew. A handler is called after what its module depends on has
+// started, and has returned before that is stopped: the request's context ends
+// then. A panic is logged, and answered with 500.
 package admin
 
 import (
@@ -17,6 +26,9 @@ import (
 type Route struct {
 	Pattern string
 	Handler http.Handler
+	// Always serves the route also while the gateway starts and stops, when the
+	// store and the groups must not be asked. Others get 503 then.
+	Always bool
 }
 
 // Out is what a module provides to have its route served.

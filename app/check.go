@@ -3,9 +3,7 @@ package app
 import (
 	"fmt"
 	"math"
-	"net"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -58,7 +56,7 @@ func (l *loaded) check(faults *Faults) {
 		faults.add("%s: %s (%s)", key, fmt.Sprintf(format, args...), origin)
 	}
 	// Sections that know their own rules, first: they say more.
-	sections := []interface{ Validate() error }{l.Server}
+	sections := []interface{ Validate() error }{l.Server, l.Admin}
 	switch chosen.Choice(l.Storage.Backend) {
 	case chosen.Embedded:
 		sections = append(sections, l.Storage.Config)
@@ -91,12 +89,6 @@ func (l *loaded) check(faults *Faults) {
 	if need := 2 * min(int64(l.Fetch.MaxBytes), int64(l.Server.MaxFrameSize)); !faulty["memory_budget"] && l.Server.MemoryBudget < need {
 		fault("memory_budget", "%d is below twice fetch.max_bytes, %d, so that a full answer could never be read; raise it or lower fetch.max_bytes",
 			l.Server.MemoryBudget, need)
-	}
-	if address := l.Metrics.Listen; address != "" {
-		_, port, err := net.SplitHostPort(address)
-		if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
-			fault("metrics.listen", "%q is not an address; write host:port, such as 127.0.0.1:9100", address)
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package app
 import (
 	"time"
 
+	"github.com/iggykafka/gateway/admin"
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/embedded"
@@ -35,7 +36,7 @@ type Config struct {
 	Offsets  settings.Offsets   `koanf:"offsets"`
 	Groups   coordinator.Config `koanf:"groups"`
 	Log      Log                `koanf:"log"`
-	Metrics  Metrics            `koanf:"metrics"`
+	Admin    admin.Config       `koanf:"admin"`
 }
 
 // Storage is the section "storage".
@@ -71,13 +72,6 @@ type Log struct {
 	Format string `koanf:"format"`
 }
 
-// Metrics is the section "metrics".
-type Metrics struct {
-	// Listen is the address that serves Prometheus metrics over HTTP, at
-	// /metrics (default "": none are served).
-	Listen string `koanf:"listen"`
-}
-
 // DefaultConfig returns the configuration of a gateway that was told nothing.
 func DefaultConfig() Config {
 	return Config{
@@ -95,5 +89,6 @@ func DefaultConfig() Config {
 		Offsets:  settings.Offsets{MetadataMax: 4096},
 		Groups:   coordinator.DefaultConfig(),
 		Log:      Log{Level: "info", Format: "console"},
+		Admin:    admin.DefaultConfig(),
 	}
 }

@@ -62,7 +62,7 @@ topics.auto_create: false
 `)
 	l, err := load(path,
 		[]string{"PATH=/bin", "KAFKA_GATEWAY_STORAGE__DIR=/from/env", "KAFKA_GATEWAY_NODE_ID=4"},
-		map[string]string{"node_id": "5", "metrics.listen": "127.0.0.1:0"})
+		map[string]string{"node_id": "5", "admin.listen": "127.0.0.1:0"})
 	require.NoError(t, err)
 
 	want := DefaultConfig()
@@ -72,7 +72,7 @@ topics.auto_create: false
 	want.Groups.MinSessionTimeout = time.Second
 	want.Groups.MaxRosterBytes = 2 << 20
 	want.Topics.AutoCreate = false
-	want.Metrics.Listen = "127.0.0.1:0"
+	want.Admin.Listen = "127.0.0.1:0"
 	require.Equal(t, want, l.Config)
 	require.Equal(t, map[string]string{
 		"node_id":                    "flag --node_id",
@@ -81,7 +81,7 @@ topics.auto_create: false
 		"groups.min_session_timeout": "file " + path,
 		"groups.max_roster_bytes":    "file " + path,
 		"topics.auto_create":         "file " + path,
-		"metrics.listen":             "flag --metrics.listen",
+		"admin.listen":               "flag --admin.listen",
 	}, l.origin)
 }
 
@@ -96,7 +96,7 @@ groups:
   max_members: 0
 fetch: 12
 log: {}
-metrics:
+admin:
 `,
 		[]string{"KAFKA_GATEWAY_STORAGE_DIR=x", "KAFKA_GATEWAY_TOPICS__AUTO_CREATE=perhaps"},
 		map[string]string{"message.max_bytes": "12 parsecs", "node_id": "99999999999"})
@@ -130,7 +130,7 @@ func TestOneFault(t *testing.T) {
 		{"log format", "log: {format: xml}", nil, `log.format: "xml" is none of console, json`},
 		{"negative delay", "groups: {initial_rebalance_delay: -1s}", nil, "groups.initial_rebalance_delay: -1s is out of range; set 0s to 876000h"},
 		{"session bounds crossed", "groups: {min_session_timeout: 2h}", nil, "groups.min_session_timeout: 2h is above groups.max_session_timeout, 30m; lower it or raise that"},
-		{"metrics address", "metrics: {listen: localhost}", nil, `metrics.listen: "localhost" is not an address; write host:port, such as 127.0.0.1:9100`},
+		{"admin address", "admin: {listen: localhost}", nil, `admin.listen: "localhost" is not an address; write host:port, such as 127.0.0.1:9644`},
 		{"no room for one request", "memory_budget: 1MiB", nil, "memory_budget: 1048576 is below max_frame_size + request_memory"},
 		{"no room for one answer", "{memory_budget: 165MiB, fetch: {max_bytes: 90MiB}}", nil, "memory_budget: 173015040 is below twice fetch.max_bytes, 188743680"},
 		{"no single address", "listen: 0.0.0.0:9092", nil, "listen: \"0.0.0.0:9092\" names no single address"},

@@ -1,18 +1,10 @@
 package app
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"time"
+	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.uber.org/fx"
-	"go.uber.org/zap"
 )
 
 // newRegistry returns a registry of this process's own metrics; modules add
@@ -22,39 +14,27 @@ func newRegistry() *prometheus.Registry {
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		buildInfo(),
 	)
 	return registry
 }
 
-// serveMetrics serves /metrics while the gateway runs, if an address is
-// configured.
-func serveMetrics(c Metrics, registry *prometheus.Registry, log *zap.Logger, life fx.Lifecycle) {
-	if c.Listen == "" {
-		return
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
-	done := make(chan struct{})
-	life.Append(fx.Hook{
-		OnStart: func(ctx context.Context) error {
-			listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
-			if err != nil {
-				return fmt.Errorf("metrics.listen: %w; free the address or set another one", err)
+// buildInfo is 1; its labels say what runs.
+func buildInfo() prometheus.Collector {
+	labels := prometheus.Labels{"version": "unknown", "revision": "unknown", "goversion": "unknown"}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		labels["version"], labels["goversion"] = info.Main.Version, info.GoVersion
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				labels["revision"] = s.Value
 			}
-			log.Info("serving metrics", zap.String("url", "http://"+listener.Addr().String()+"/metrics"))
-			go func() {
-				defer close(done)
-				if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-					log.Error("metrics are no longer served", zap.Error(err))
-				}
-			}()
-			return nil
-		},
-		OnStop: func(ctx context.Context) error {
-			err := server.Shutdown(ctx)
-			<-done
-			return err
-		},
+		}
+	}
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: "kafka_gateway", Name: "build_info",
+		Help:        "Always 1; the labels say which version of the gateway runs, and how it was built.",
+		ConstLabels: labels,
 	})
+	info.Set(1)
+	return info
 }

@@ -101,7 +101,7 @@ func (p program) withStore(ctx context.Context, l loaded, work func(context.Cont
 		return err
 	}
 	defer closeLog()
-	l.Metrics.Listen = ""
+	l.Admin.Listen = ""
 	failed := make(chan struct{}, 1)
 	var store backend.Backend
 	app := fx.New(

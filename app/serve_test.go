@@ -40,7 +40,7 @@ func serveWith(t *testing.T, modules []fx.Option, args ...string) running {
 	go func() {
 		defer writer.Close()
 		r.ended <- program{
-			args:    append(args, "--listen=127.0.0.1:0", "--storage.backend=memory", "--log.level=warn"),
+			args:    append([]string{"--admin.listen="}, append(args, "--listen=127.0.0.1:0", "--storage.backend=memory", "--log.level=warn")...),
 			out:     writer,
 			err:     r.err,
 			signals: r.signals,
@@ -79,7 +79,7 @@ func TestFailuresAtStartAndStopAreOneLine(t *testing.T) {
 		return []fx.Option{gateway.Plugins(), fx.Invoke(func(life fx.Lifecycle) { life.Append(h) })}
 	}
 	var out, errs bytes.Buffer
-	p := program{out: &out, err: &errs, args: []string{"--listen=127.0.0.1:0", "--storage.backend=memory", "--log.level=warn"}}
+	p := program{out: &out, err: &errs, args: []string{"--admin.listen=", "--listen=127.0.0.1:0", "--storage.backend=memory", "--log.level=warn"}}
 
 	p.modules = hook(fx.StartHook(func() error { return errors.New("storage.dir: /data: read-only") }))
 	require.Equal(t, exitFailed, p.run(t.Context()))
@@ -122,9 +122,9 @@ func TestModulesThatDoNotFit(t *testing.T) {
 
 func TestMetricsAreServed(t *testing.T) {
 	core, lines := observer.New(zapcore.InfoLevel)
-	r := serveWith(t, []fx.Option{gateway.Plugins(), fx.Decorate(func() *zap.Logger { return zap.New(core) })}, "--metrics.listen=127.0.0.1:0")
-	url := lines.FilterMessage("serving metrics").All()[0].ContextMap()["url"].(string)
-	resp, err := http.Get(url)
+	r := serveWith(t, []fx.Option{gateway.Plugins(), fx.Decorate(func() *zap.Logger { return zap.New(core) })}, "--admin.listen=127.0.0.1:0")
+	url := lines.FilterMessage("admin listener is ready").All()[0].ContextMap()["url"].(string)
+	resp, err := http.Get(url + "/metrics")
 	require.NoError(t, err)
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)

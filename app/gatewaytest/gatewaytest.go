@@ -22,6 +22,7 @@ import (
 	"go.uber.org/zap/zaptest"
 
 	"github.com/iggykafka/gateway"
+	"github.com/iggykafka/gateway/admin"
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/coordinatortest"
@@ -40,6 +41,7 @@ func Start(t testing.TB, opts ...fx.Option) (addr string) {
 	t.Helper()
 	s := setup{config: app.DefaultConfig(), plugins: gateway.Plugins()}
 	s.config.Server.Listen = "127.0.0.1:0"
+	s.config.Admin.Listen = ""
 	s.config.Storage.Backend = "memory"
 	s.config.Groups.InitialRebalanceDelay = 0
 	for _, opt := range opts {
@@ -50,11 +52,15 @@ func Start(t testing.TB, opts ...fx.Option) (addr string) {
 		}
 	}
 	var srv *server.Server
+	var second struct {
+		fx.In
+		Admin *admin.Listener `optional:"true"`
+	}
 	gw := fx.New(
 		app.Options(s.config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel))),
 		s.plugins,
 		fx.Options(s.modules...),
-		fx.Populate(&srv),
+		fx.Populate(&srv, &second),
 	)
 	if err := gw.Err(); err != nil {
 		t.Fatalf("gatewaytest: the gateway does not fit together: %v", err)
@@ -71,6 +77,9 @@ func Start(t testing.TB, opts ...fx.Option) (addr string) {
 			t.Errorf("gatewaytest: stop: %v", err)
 		}
 	})
+	if s.adminTo != nil && second.Admin != nil {
+		*s.adminTo = second.Admin.URL()
+	}
 	return srv.Addr().String()
 }
 
@@ -105,11 +114,21 @@ func Coordinator(c coordinator.Coordinator) fx.Option {
 	return Plugins(gateway.Core(), gateway.Handlers(), coordinatortest.Module(c), gateway.Backend())
 }
 
+// Admin starts the admin listener, too, which gateways of tests go without
+// otherwise, and puts its address into url: "http://127.0.0.1:34567".
+//
+//	var url string
+//	addr := gatewaytest.Start(t, gatewaytest.Admin(&url))
+func Admin(url *string) fx.Option {
+	return newOption(func(s *setup) { s.config.Admin.Listen, s.adminTo = "127.0.0.1:0", url })
+}
+
 // setup is what Start builds a gateway from.
 type setup struct {
 	config  app.Config
 	plugins fx.Option
 	modules []fx.Option
+	adminTo *string
 }
 
 // option is an fx.Option for the type's sake only: Start reads it before fx

@@ -64,7 +64,7 @@ func launch(t *testing.T, as string, args ...string) *process {
 // prepare does all that launch does but start it.
 func prepare(t *testing.T, as string, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	p := &process{Cmd: exec.Command(os.Args[0], append([]string{"--admin.listen="}, args...)...), ended: make(chan struct{})}
 	p.Env = append(os.Environ(), role+"="+as)
 	p.Stderr = &p.err
 	out, err := p.StdoutPipe()
@@ -183,9 +183,9 @@ func TestPortInUse(t *testing.T) {
 	defer taken.Close()
 	addr := taken.Addr().String()
 	require.Contains(t, failure(t, "--listen", addr, "--storage.backend=memory"), addr)
-	metrics := failure(t, "--listen=127.0.0.1:0", "--storage.backend=memory", "--metrics.listen", addr)
-	require.Contains(t, metrics, "metrics.listen: ")
-	require.Contains(t, metrics, addr)
+	admin := failure(t, "--listen=127.0.0.1:0", "--storage.backend=memory", "--admin.listen", addr)
+	require.Contains(t, admin, "admin.listen: ")
+	require.Contains(t, admin, addr)
 }
 
 func TestFolderInUse(t *testing.T) {

@@ -43,7 +43,7 @@ func (p *process) launch() {
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(p.t, err)
 	defer log.Close()
-	p.cmd = exec.Command(os.Args[0], "--listen", p.addr, "--groups.initial_rebalance_delay=0s",
+	p.cmd = exec.Command(os.Args[0], "--listen", p.addr, "--admin.listen=", "--groups.initial_rebalance_delay=0s",
 		"--storage.backend=iggy", "--iggy.address", p.iggy, "--iggy.username", iggytest.Username, "--iggy.password", iggytest.Password)
 	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), role+"=gateway"), log
 	_, err = p.cmd.StdinPipe()

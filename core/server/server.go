@@ -62,11 +62,12 @@ type Server struct {
 	drain, base          context.Context
 	beginDrain, endCalls context.CancelFunc
 
-	running  sync.WaitGroup // the accepting goroutine and every connection
-	draining atomic.Bool
-	mu       sync.Mutex
-	conns    map[*conn]struct{}
-	toldFull time.Time // used by the accepting goroutine alone
+	running   sync.WaitGroup // the accepting goroutine and every connection
+	draining  atomic.Bool
+	listening atomic.Bool
+	mu        sync.Mutex
+	conns     map[*conn]struct{}
+	toldFull  time.Time // used by the accepting goroutine alone
 }
 
 // New returns a server that does nothing yet. A nil reg registers no metrics.
@@ -107,6 +108,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) serve(ln net.Listener) {
 	s.ln = ln
 	s.running.Add(1)
+	s.listening.Store(true)
 	go s.accept()
 }
 
