@@ -33,7 +33,7 @@ func (s *Store) knownEnd(p *partition) int64 {
 	if err != nil {
 		s.log.Error("the end of a log is not known", zap.Error(err))
 	}
-	return max(kept, p.noted.seen.Load())
+	return max(kept, p.noted.seen.Load(), p.trim.before.Load())
 }
 
 // sawEnd notes an end that is certain to be stored, for the internal log. It costs
@@ -64,7 +64,7 @@ func (s *Store) checkEnd(ctx context.Context, p *partition, end int64) error {
 	p.noted.seen.Store(end)
 	p.noted.ticked.Store(end)
 	p.noted.kept.Store(end)
-	return s.ledger.Commit(ctx, []journal.Change{endChange(p, end)})
+	return s.ledger.Commit(ctx, append(p.untrim(end), endChange(p, end)))
 }
 
 func endChange(p *partition, end int64) journal.Change {

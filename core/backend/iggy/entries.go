@@ -21,7 +21,9 @@ const (
 	keyPending   = "p/"        // stream, 0, name in Iggy → overrides of a topic that is being made
 	keyConfigs   = "c/"        // topic → overrides
 	keyOffset    = "o/"        // group, topic, partition → committed offset
+	keyGroup     = "g/"        // group → its state
 	keyEnd       = "e/"        // topic, partition → end of the log
+	keyStart     = "s/"        // topic, partition → first offset that was not deleted
 	keyLead      = "l/"        // topic, partition → lead of timestamps, ms
 )
 

@@ -261,6 +261,7 @@ type fakeLedger struct {
 	err    error
 	lost   chan struct{}
 	before func([]journal.Change) // each commit
+	turn   sync.Mutex             // of commits
 }
 
 func newFakeLedger() *fakeLedger {
@@ -288,6 +289,21 @@ func (l *fakeLedger) Scan(prefix string) iter.Seq2[string, []byte] {
 }
 
 func (l *fakeLedger) Commit(_ context.Context, changes []journal.Change) error {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	return l.commit(changes)
+}
+
+func (l *fakeLedger) Amend(_ context.Context, decide func() []journal.Change) error {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	if changes := decide(); len(changes) > 0 {
+		return l.commit(changes)
+	}
+	return nil
+}
+
+func (l *fakeLedger) commit(changes []journal.Change) error {
 	if l.before != nil {
 		l.before(changes)
 	}

@@ -272,6 +272,7 @@ func (s *Store) topicFrom(one seen, id uuid.UUID) (t *topic, same bool, err erro
 			Name: one.name, ID: id, Partitions: one.partitions,
 			Overrides: overrides, Config: s.configs.Resolve(overrides),
 		},
+		sizes: &sizes{},
 	}
 	if old != nil && old.at == one.at {
 		t.partitions = slices.Clone(old.partitions[:min(len(old.partitions), int(one.partitions))])
@@ -284,7 +285,9 @@ func (s *Store) topicFrom(one seen, id uuid.UUID) (t *topic, same bool, err erro
 
 // newPartition makes a partition of which nothing is known.
 func (s *Store) newPartition(id backend.Partition, at client.Topic) *partition {
-	return &partition{store: s, id: id, at: at, index: uint32(id.Index)}
+	p := &partition{store: s, id: id, at: at, index: uint32(id.Index), trim: trim{turn: make(chan struct{}, 1)}}
+	s.loadTrim(p)
+	return p
 }
 
 // note takes over the entries of what was seen. It returns the ids of topics whose

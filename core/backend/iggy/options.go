@@ -98,6 +98,9 @@ type ledger interface {
 	journal.View
 	// Commit makes all changes, or none, and returns when they are stored.
 	Commit(context.Context, []journal.Change) error
+	// Amend makes the changes that decide returns, when all commits before it are
+	// in View or never will be; decide must only read from it.
+	Amend(ctx context.Context, decide func() []journal.Change) error
 	Close() error
 	// Lost is closed when another gateway owns the stream.
 	Lost() <-chan struct{}

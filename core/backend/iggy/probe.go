@@ -179,7 +179,8 @@ func (p *partition) truncated(ctx context.Context, floor, end int64) error {
 }
 
 // probe asks the server for both ends of the log, checks that it does not end
-// before what has been seen of it, and stores them in positions. A log that ends
+// before what has been seen of it, and stores them in positions; records that were
+// deleted for clients count. A log that ends
 // too early gives an ErrStorage that says so, here and from everything else that
 // is done with the partition.
 func (p *partition) probe(ctx context.Context) (backend.Bounds, error) {
@@ -297,7 +298,7 @@ const everything = math.MaxInt64
 func (p *partition) known(offset int64) (b backend.Bounds, startOK, endOK bool, fault error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b = backend.Bounds{Start: p.start, End: p.end}
+	b = p.shown()
 	now := time.Now()
 	if p.fault != nil && now.Sub(p.faultAt) < faultAge {
 		return b, false, false, p.fault
@@ -326,9 +327,11 @@ func (p *partition) bounds(ctx context.Context, offset int64) (backend.Bounds, e
 	case err != nil || startOK && endOK:
 		return b, err
 	case !startOK:
-		return p.probe(ctx)
+		_, err = p.probe(ctx)
+	default:
+		err = p.lookEnd(ctx)
 	}
-	if err := p.lookEnd(ctx); err != nil {
+	if err != nil {
 		return backend.Bounds{}, err
 	}
 	b, _, _, err = p.known(offset)
@@ -353,7 +356,7 @@ func (p *partition) boundsNear(ctx context.Context, offset int64) (backend.Bound
 		if here, _ := p.store.cache.holds(&p.tail, offset); here {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			b, err = backend.Bounds{Start: p.start, End: p.end}, p.fault
+			b, err = p.shown(), p.fault
 		}
 	}
 	if err == nil && (offset < b.Start || offset > b.End) {

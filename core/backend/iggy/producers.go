@@ -81,7 +81,7 @@ func (p *partition) decide(group []*waiting) *sending {
 					s.judged = append(s.judged, b)
 				} else {
 					p.mu.Lock()
-					start := p.start
+					start := p.shown().Start
 					p.mu.Unlock()
 					b.answer(v.appended(start))
 				}

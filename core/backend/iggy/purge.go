@@ -48,20 +48,23 @@ func (s *Store) firstLook(ctx context.Context) (err error) {
 // commitAll makes changes that need not be one step, in order.
 func (s *Store) commitAll(ctx context.Context, changes []journal.Change) error {
 	for len(changes) > 0 {
-		n, size := 0, 0
-		for n < min(len(changes), maxChanges) {
-			size += len(changes[n].Key) + len(changes[n].Value)
-			if n > 0 && size > maxChangeBytes {
-				break
-			}
-			n++
-		}
+		n := pieceOf(len(changes), func(i int) int { return len(changes[i].Key) + len(changes[i].Value) })
 		if err := s.ledger.Commit(ctx, changes[:n]); err != nil {
 			return err
 		}
 		changes = changes[n:]
 	}
 	return nil
+}
+
+// pieceOf is how many of some changes go in one commit.
+func pieceOf(changes int, sizeOf func(i int) int) (n int) {
+	for size := 0; n < min(changes, maxChanges); n++ {
+		if size += sizeOf(n); n > 0 && size > maxChangeBytes {
+			break
+		}
+	}
+	return n
 }
 
 // purge removes what topics that have gone have left: committed offsets, configs,
@@ -146,7 +149,7 @@ func (s *Store) hiddenPlaces(ctx context.Context) (map[place]bool, error) {
 // left returns the changes that remove what is kept under the ids of topics.
 func (s *Store) left(gone func(uuid.UUID) bool) []journal.Change {
 	var changes []journal.Change
-	for _, kind := range []string{keyConfigs, keyEnd, keyLead} {
+	for _, kind := range []string{keyConfigs, keyEnd, keyStart, keyLead} {
 		for key := range s.ledger.Scan(kind) {
 			id, err := uuid.FromBytes([]byte(key[len(kind):min(len(key), len(kind)+len(uuid.UUID{}))]))
 			if err != nil || gone(id) {

@@ -191,9 +191,12 @@ func (p *partition) shut() {
 	w := &p.writer
 	why := fmt.Errorf("%w: it is not known yet what became of an earlier request", backend.ErrUnavailable)
 	w.mu.Lock()
-	queue := w.queue
-	w.queue, w.refuse = nil, why
+	queue, asked := w.queue, w.questions
+	w.queue, w.questions, w.refuse = nil, nil, why
 	w.mu.Unlock()
+	for _, q := range asked {
+		q.answer <- described{err: why}
+	}
 	for _, b := range queue {
 		b.answer(notAppended(why))
 		p.release(b)
@@ -211,7 +214,7 @@ func (p *partition) finish(ctx context.Context, s *sending, base, end int64) {
 	s.draft.Commit(base)
 	p.writer.moved(end)
 	p.store.sawEnd(p, end)
-	start := p.logStart(ctx)
+	start := p.shownStart(ctx)
 	at, batches, lent := base, make([]record.Batch, len(s.batches)), make([]*loan, len(s.batches))
 	for i, b := range s.batches {
 		b.batch.SetBaseOffset(at)
@@ -236,7 +239,7 @@ func (p *partition) finish(ctx context.Context, s *sending, base, end int64) {
 	}
 }
 
-// logStart returns where the log begins, as far as is known.
+// logStart returns where the log begins in Iggy, as far as is known.
 func (p *partition) logStart(ctx context.Context) int64 {
 	p.mu.Lock()
 	start, known := p.start, !p.startedAt.IsZero()

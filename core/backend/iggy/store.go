@@ -42,6 +42,7 @@ type Store struct {
 	queues     queues // append.go
 	loans      loans  // memory.go
 	ids        producerIDs
+	sizing     *semaphore.Weighted // disk.go
 
 	readers // read.go
 
@@ -72,6 +73,7 @@ func New(cfg Config, configs Resolver, opts Options) *Store {
 		admin: make(chan struct{}, 1), ids: producerIDs{mu: make(chan struct{}, 1)},
 		queues: newQueues(),
 	}
+	s.sizing = semaphore.NewWeighted(1)
 	s.polling = semaphore.NewWeighted(int64(max(1, cfg.Connections.Poll)))
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
@@ -226,6 +228,7 @@ type topic struct {
 	info       backend.Topic
 	seen       seen // all that a look told
 	partitions []*partition
+	sizes      *sizes // disk.go
 }
 
 // partition is one partition of a topic, for as long as the topic has this id.
@@ -235,6 +238,7 @@ type partition struct {
 	at    client.Topic // where it is in Iggy
 	index uint32
 	positions
+	trim    trim         // trim.go
 	noted   noted        // ends.go
 	leading atomic.Int64 // leads.go; 0: not read yet
 	writer  writer       // writer.go

@@ -130,6 +130,20 @@ func (c *cache) drop(t *tail) {
 	c.clear(t)
 }
 
+// dropBefore lets go of what ends before an offset.
+func (c *cache) dropBefore(t *tail, offset int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(t.batches) > 0 && t.batches[0].next <= offset {
+		c.remove(t.batches[0])
+	}
+	for i := len(t.rests) - 1; i >= 0; i-- {
+		if k := t.rests[i]; k.next <= offset {
+			c.remove(k)
+		}
+	}
+}
+
 func (c *cache) clear(t *tail) {
 	for _, of := range [][]*kept{t.batches, t.rests} {
 		for _, k := range of {

@@ -31,10 +31,12 @@ const (
 // writer sends what waits for a partition, one request at a time. Its goroutine
 // runs while there is work.
 type writer struct {
-	mu      sync.Mutex
-	queue   []*waiting
-	taken   int64 // batches that have ever left the queue for a request
-	running bool
+	mu    sync.Mutex
+	queue []*waiting
+	// questions are answered between two requests (describe.go).
+	questions []*question
+	taken     int64 // batches that have ever left the queue for a request
+	running   bool
 	// refuse is why nothing is taken in: while it is not known what became of a
 	// request, nothing can be decided about those behind it.
 	refuse error
@@ -123,6 +125,16 @@ func (p *partition) push(b *waiting) error {
 	w := &p.writer
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := p.begin(); err != nil {
+		return err
+	}
+	w.queue = append(w.queue, b)
+	return nil
+}
+
+// begin has somebody work off what is about to be added; mu is held.
+func (p *partition) begin() error {
+	w := &p.writer
 	if w.refuse != nil {
 		return w.refuse
 	}
@@ -132,7 +144,6 @@ func (p *partition) push(b *waiting) error {
 		}
 		w.running = true
 	}
-	w.queue = append(w.queue, b)
 	return nil
 }
 
@@ -152,10 +163,12 @@ func (p *partition) withdraw(b *waiting) bool {
 	return i >= 0
 }
 
-// take removes what goes in the next request; none ends the work.
-func (w *writer) take(maxBytes int64) []*waiting {
+// take removes what goes in the next request, and the questions before it; none of
+// both ends the work.
+func (w *writer) take(maxBytes int64) (group []*waiting, asked []*question) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	asked, w.questions = w.questions, nil
 	n, size, messages := 0, int64(0), 0
 	for _, b := range w.queue {
 		size += b.charged
@@ -166,22 +179,23 @@ func (w *writer) take(maxBytes int64) []*waiting {
 		n++
 	}
 	if n == 0 {
-		w.running, w.queue = false, nil
-		return nil
+		w.running, w.queue = len(asked) > 0, nil
+		return nil, asked
 	}
 	taken := slices.Clone(w.queue[:n])
 	w.queue = slices.Delete(w.queue, 0, n)
 	w.taken += int64(n)
-	return taken
+	return taken, asked
 }
 
 // write works the queue off.
 func (p *partition) write(ctx context.Context) {
 	for {
-		group := p.writer.take(p.store.cfg.SendBytes)
-		if group == nil {
+		group, asked := p.writer.take(p.store.cfg.SendBytes)
+		if group == nil && asked == nil {
 			return
 		}
+		p.answer(ctx, asked)
 		// Each element is tried as one request.
 		for todo := [][]*waiting{group}; len(todo) > 0; {
 			again := p.attempt(ctx, todo[0])

@@ -106,9 +106,10 @@ type Journal struct {
 // commit is a call of Commit.
 type commit struct {
 	*entry
-	done  chan struct{}
-	err   error // valid after done
-	taken bool  // the loop has it
+	decide func() []Change // of an Amend, which says its changes when its turn comes
+	done   chan struct{}
+	err    error // valid after done
+	taken  bool  // the loop has it
 }
 
 // Open takes the journal over and replays it. While the server is away, or
@@ -163,14 +164,17 @@ func (j *Journal) Commit(ctx context.Context, changes []Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	size := 0
-	for _, c := range changes {
-		size += changeSize(c)
+	size, err := sizeOf(changes)
+	if err != nil {
+		return err
 	}
-	if size > MaxCommit {
-		return fmt.Errorf("%w: a commit of %d bytes, limit %d", backend.ErrTooLarge, size, MaxCommit)
-	}
-	c := &commit{entry: newEntry(record{kind: kindChanges, changes: appendChanges(make([]byte, 0, size), changes)}), done: make(chan struct{})}
+	return j.submit(ctx, &commit{
+		entry: newEntry(record{kind: kindChanges, changes: appendChanges(make([]byte, 0, size), changes)}), done: make(chan struct{}),
+	})
+}
+
+// submit has a commit made and waits for it.
+func (j *Journal) submit(ctx context.Context, c *commit) error {
 	if err := j.enqueue(c); err != nil {
 		return err
 	}
@@ -225,17 +229,21 @@ func (j *Journal) abandon(c *commit, cause error) error {
 	return fmt.Errorf("%w: %w", backend.ErrUnavailable, cause)
 }
 
-// take gives the loop what one send carries.
+// take gives the loop what one send carries. An amendment goes alone: it is decided
+// over what is stored.
 func (j *Journal) take() []*commit {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	n, size := 0, 0
 	for n < len(j.waiting) && n < maxGroupRecords {
 		size += len(j.waiting[n].rec.changes)
-		if n > 0 && size > maxGroupBytes {
+		amends := j.waiting[n].decide != nil
+		if n > 0 && (size > maxGroupBytes || amends) {
 			break
 		}
-		n++
+		if n++; amends {
+			break
+		}
 	}
 	group := j.waiting[:n:n]
 	j.waiting = j.waiting[n:]

@@ -60,6 +60,9 @@ func (j *Journal) step(ctx context.Context) bool {
 
 // store writes a group and answers its callers.
 func (j *Journal) store(ctx context.Context, group []*commit) {
+	if group[0].decide != nil && !group[0].decided() {
+		return
+	}
 	es := make([]*entry, len(group))
 	for i, c := range group {
 		es[i] = c.entry
