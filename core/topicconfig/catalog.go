@@ -93,10 +93,10 @@ func (c *Catalog) ValidateAll(overrides map[string]string) error {
 			return err
 		}
 	}
-	least, most := c.number(overrides, minCompactionLag), c.number(overrides, "max.compaction.lag.ms")
+	least, most := c.number(overrides, minCompactionLag), c.number(overrides, maxCompactionLag)
 	if least > most {
 		return Error(fmt.Sprintf("conflict topic config setting %s (%d) > %s (%d)",
-			minCompactionLag, least, "max.compaction.lag.ms", most))
+			minCompactionLag, least, maxCompactionLag, most))
 	}
 	if c.value(overrides, remoteStorageEnable) == true {
 		return Error("Tiered Storage functionality is disabled in the broker. Topic cannot be configured with remote log storage.")
@@ -116,6 +116,7 @@ func (c *Catalog) Resolve(overrides map[string]string) Config {
 func (c *Catalog) resolve(overrides map[string]string) Config {
 	policy, _ := c.value(overrides, cleanupPolicy).([]string)
 	stamp, _ := c.value(overrides, "message.timestamp.type").(string)
+	ratio, _ := c.value(overrides, "min.cleanable.dirty.ratio").(float64)
 	return Config{
 		Delete:               slices.Contains(policy, "delete"),
 		Compact:              slices.Contains(policy, "compact"),
@@ -128,6 +129,10 @@ func (c *Catalog) resolve(overrides map[string]string) Config {
 		TimestampBeforeMaxMs: c.number(overrides, "message.timestamp.before.max.ms"),
 		SegmentBytes:         c.number(overrides, "segment.bytes"),
 		SegmentMs:            c.number(overrides, "segment.ms"),
+		DeleteRetentionMs:    c.number(overrides, "delete.retention.ms"),
+		MinCompactionLagMs:   c.number(overrides, minCompactionLag),
+		MaxCompactionLagMs:   c.number(overrides, maxCompactionLag),
+		MinCleanableRatio:    ratio,
 	}
 }
 

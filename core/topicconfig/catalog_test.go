@@ -114,6 +114,7 @@ func TestResolve(t *testing.T) {
 		Delete: true, RetentionMs: 604800000, RetentionBytes: -1, MaxMessageBytes: 1048588,
 		MaxDecompressedBytes: 2147483639, TimestampAfterMaxMs: 3600000,
 		TimestampBeforeMaxMs: 1<<63 - 1, SegmentBytes: 1 << 30, SegmentMs: 604800000,
+		DeleteRetentionMs: 86400000, MaxCompactionLagMs: 1<<63 - 1, MinCleanableRatio: 0.5,
 	}
 	require.Equal(t, plain, c.Resolve(nil))
 	require.Equal(t, plain, c.Resolve(map[string]string{}))
@@ -122,11 +123,13 @@ func TestResolve(t *testing.T) {
 	all.Delete, all.Compact, all.LogAppendTime = false, true, true
 	all.RetentionMs, all.RetentionBytes, all.MaxMessageBytes, all.MaxDecompressedBytes = -1, 7, 8, 9
 	all.TimestampAfterMaxMs, all.TimestampBeforeMaxMs, all.SegmentBytes, all.SegmentMs = 1, 2, 1048576, 3
+	all.DeleteRetentionMs, all.MinCompactionLagMs, all.MaxCompactionLagMs, all.MinCleanableRatio = 4, 5, 6, 0.25
 	require.Equal(t, all, c.Resolve(map[string]string{
 		"cleanup.policy": " compact ", "message.timestamp.type": "LogAppendTime", "retention.ms": " -1",
 		"retention.bytes": "7", "max.message.bytes": "+8", "max.decompressed.message.bytes": "9",
 		"message.timestamp.after.max.ms": "1", "message.timestamp.before.max.ms": "2",
-		"segment.bytes": "1048576", "segment.ms": "3",
+		"segment.bytes": "1048576", "segment.ms": "3", "delete.retention.ms": "4",
+		"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "6", "min.cleanable.dirty.ratio": "0.25",
 	}))
 	require.EqualValues(t, -1, c.Resolve(map[string]string{"retention.bytes": "-77"}).RetentionBytes)
 	require.Equal(t, plain, c.Resolve(map[string]string{"retention.ms": "x", "nope": "1"}))

@@ -16,4 +16,9 @@ type Config struct {
 	TimestampBeforeMaxMs int64 // message.timestamp.before.max.ms
 	SegmentBytes         int64 // segment.bytes
 	SegmentMs            int64 // segment.ms
+	DeleteRetentionMs    int64 // delete.retention.ms
+	MinCompactionLagMs   int64 // min.compaction.lag.ms
+	MaxCompactionLagMs   int64 // max.compaction.lag.ms
+	// MinCleanableRatio is min.cleanable.dirty.ratio.
+	MinCleanableRatio float64
 }

@@ -62,7 +62,7 @@ func kafka44() []Definition {
 		define("compression.zstd.level", int32s, "3", between(-131072, 22), "compression.zstd.level").
 			shown("Compression level for zstd."),
 		define("delete.retention.ms", int64s, "86400000", atLeast(0), "log.cleaner.delete.retention.ms").
-			shown("Time that delete markers of a compacted topic are kept."),
+			effective("Time that delete markers of a compacted topic are kept after the compaction that found them, in the embedded store."),
 		define("errors.deadletterqueue.group.enable", boolean, "false", nil, "").
 			shown("Whether share groups may use the topic for undeliverable records."),
 		define("file.delete.delay.ms", int64s, "60000", atLeast(0), "log.segment.delete.delay.ms").
@@ -81,8 +81,8 @@ func kafka44() []Definition {
 			shown("Bytes of a tiered partition kept locally."),
 		define("local.retention.ms", int64s, "-2", atLeast(-2), "log.local.retention.ms").
 			shown("Time that records of a tiered partition are kept locally."),
-		define("max.compaction.lag.ms", int64s, forever, atLeast(1), "log.cleaner.max.compaction.lag.ms").
-			shown("Longest time that a record may stay uncompacted."),
+		define(maxCompactionLag, int64s, forever, atLeast(1), "log.cleaner.max.compaction.lag.ms").
+			effective("Longest time that a record may stay uncompacted, in the embedded store; a segment file takes records for no longer."),
 		define("max.decompressed.message.bytes", int32s, "2147483639", between(1, 2147483639), "max.decompressed.message.bytes").
 			effective("Largest size of one record after decompression."),
 		define(MaxMessageBytes, int32s, "1048588", atLeast(0), "message.max.bytes").
@@ -94,9 +94,9 @@ func kafka44() []Definition {
 		define("message.timestamp.type", text, "CreateTime", oneOf("CreateTime", "LogAppendTime"), "log.message.timestamp.type").
 			effective("Whether a record keeps its producer's time or gets the time of its arrival."),
 		define("min.cleanable.dirty.ratio", double, "0.5", between(0, 1), "log.cleaner.min.cleanable.ratio").
-			shown("Share of uncompacted data at which compaction starts."),
+			effective("Share of data not compacted yet above which compaction starts, in the embedded store."),
 		define(minCompactionLag, int64s, "0", atLeast(0), "log.cleaner.min.compaction.lag.ms").
-			shown("Shortest time that a record stays uncompacted."),
+			effective("Shortest time that a record stays uncompacted, in the embedded store."),
 		define("min.insync.replicas", int32s, "1", atLeast(1), "min.insync.replicas").
 			shown("Replicas that acks=all waits for; the gateway has one."),
 		define("preallocate", boolean, "false", nil, "log.preallocate").
@@ -133,6 +133,7 @@ func kafka44() []Definition {
 const (
 	MaxMessageBytes     = "max.message.bytes"
 	cleanupPolicy       = "cleanup.policy"
+	maxCompactionLag    = "max.compaction.lag.ms"
 	minCompactionLag    = "min.compaction.lag.ms"
 	remoteStorageEnable = "remote.storage.enable"
 )
