@@ -13,11 +13,14 @@ func FindTime(b Batch, ms int64) (offsetDelta int32, timestamp int64, ok bool, e
 	if b.MaxTimestamp < ms {
 		return 0, 0, false, nil
 	}
-	if b.LogAppendTime() {
-		return 0, b.MaxTimestamp, true, nil
+	same := b.LogAppendTime()
+	if same && b.Count > b.LastOffsetDelta {
+		return 0, b.MaxTimestamp, true, nil // compaction has not taken the first
 	}
 	err = b.walk(context.Background(), math.MaxInt32, func(_ int32, f fields) (bool, error) {
-		timestamp = b.BaseTimestamp + f.timestampDelta
+		if timestamp = b.BaseTimestamp + f.timestampDelta; same {
+			timestamp = b.MaxTimestamp
+		}
 		offsetDelta, ok = f.offsetDelta, timestamp >= ms
 		return !ok, nil
 	})
