@@ -158,7 +158,7 @@ func (p *partition) roll(now int64) (*segment, error) {
 	}
 	g := &segment{
 		base: p.next, next: p.next, created: now, maxTime: -1, shownTime: -1,
-		name: s.fs.PathJoin(p.topic.dir, segmentFile(p.index, p.next)),
+		name: s.fs.PathJoin(p.topic.dir, segmentFile(p.index, p.next, 0)),
 	}
 	file, err := s.fs.Create(g.name, vfs.WriteCategoryUnspecified)
 	if err != nil {

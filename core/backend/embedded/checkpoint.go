@@ -76,7 +76,7 @@ func (p *partition) saveHeld(b *pebble.Batch, synced bool) (saved func(), err er
 		}
 		n := len(g.pending)
 		for _, e := range g.pending {
-			err = errors.Join(err, b.Set(numberKey(keyIndex, p.topic.id, p.index, e.offset), e.encode(g.base), nil))
+			err = errors.Join(err, b.Set(numberKey(keyIndex, p.topic.id, p.index, e.offset), e.encode(g.id()), nil))
 		}
 		if g.sealed {
 			err = errors.Join(err, b.Set(numberKey(keySegment, p.topic.id, p.index, g.base), g.value().encode(), nil))

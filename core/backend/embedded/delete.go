@@ -61,7 +61,7 @@ func (s *Store) forgetTopic(t *topic) error {
 	if err := b.Delete(topicKey(keyTopic, t.id), nil); err != nil {
 		return err
 	}
-	for _, kind := range []byte{keyState, keySegment, keyDropped, keyIndex, keyProducer} {
+	for _, kind := range []byte{keyState, keyStart, keySegment, keyCompacted, keyClean, keyDropped, keyIndex, keyProducer} {
 		prefix := topicKey(kind, t.id)
 		if err := s.meta.clear(b, prefix, prefixEnd(prefix)); err != nil {
 			return err

@@ -144,7 +144,7 @@ func (k *keeper) settleFull() {
 		if err == nil && f.p.durable >= f.g.base {
 			f.p.durable = max(f.p.durable, f.g.next)
 		}
-		quiet := f.p.gone || f.p.start > f.g.base
+		quiet := f.p.gone || f.p.start > f.g.base || errors.Is(err, errGone)
 		f.p.mu.Unlock()
 		if err != nil && !quiet {
 			k.store.log.Warn("a full segment could not be brought to the disk", zap.String("file", f.g.name), cause(err))

@@ -19,11 +19,15 @@ const (
 	keyTopic     = 't' // topic → topicValue
 	keyDoomed    = 'x' // topic → "": deleted, its files may be left
 	keyState     = 's' // topic, partition → partitionState
-	keyDropped   = 'd' // topic, partition, base offset → "": let go by retention, the file may be left
+	keyDropped   = 'd' // topic, partition, base offset, generation unless 0 → "": no longer of use, the file may be left
 	keySegment   = 'g' // topic, partition, base offset → segmentValue
+	keyCompacted = 'l' // topic, partition, base offset → compactedValue: the segment is one that compaction wrote
+	keyClean     = 'k' // topic, partition → offset before which the log is compacted
 	keyIndex     = 'i' // topic, partition, offset → indexValue
 	keyProducer  = 'r' // topic, partition, producer id → producerValue
 	keyOffset    = 'o' // length of group, group, topic, partition → offsetValue
+	keyStart     = 'b' // topic, partition → log start that DeleteRecords has set
+	keyGroup     = 'u' // group → version, state
 )
 
 func plainKey(kind byte) []byte { return []byte{kind} }
@@ -46,6 +50,27 @@ const numberKeySize = 1 + 16 + 4 + 8
 // lastNumber is the number that ends a key of numberKey.
 func lastNumber(key []byte) int64 {
 	return int64(binary.BigEndian.Uint64(key[numberKeySize-8:]))
+}
+
+// droppedKey is the key of the note that a file of a segment is to be removed.
+func droppedKey(id uuid.UUID, index int32, base int64, generation uint32) []byte {
+	key := numberKey(keyDropped, id, index, base)
+	if generation == 0 {
+		return key
+	}
+	return binary.BigEndian.AppendUint32(key, generation)
+}
+
+// splitDropped is the reverse of droppedKey; ok is false for a key of another make.
+func splitDropped(key []byte) (base int64, generation uint32, ok bool) {
+	switch len(key) {
+	case numberKeySize:
+	case numberKeySize + 4:
+		generation = binary.BigEndian.Uint32(key[numberKeySize:])
+	default:
+		return 0, 0, false
+	}
+	return int64(binary.BigEndian.Uint64(key[numberKeySize-8:])), generation, true
 }
 
 // splitPartition returns topic and partition of a key of partitionKey or

@@ -46,7 +46,10 @@ type found struct {
 	p      *partition
 	state  *partitionState
 	sealed map[int64]segmentValue // by base offset
-	files  []int64                // base offsets, not sorted
+	// compacted has the generations of the segments that compaction wrote, which
+	// are in sealed as well.
+	compacted map[int64]uint32
+	files     []int64 // base offsets, not sorted
 }
 
 // load brings all partitions to the state of their files.
@@ -59,13 +62,13 @@ func (s *Store) load(ctx context.Context, last run) error {
 		}
 		id := backend.Partition{Topic: t.id, Index: index}
 		if all[id] == nil {
-			all[id] = &found{p: ps[index], sealed: map[int64]segmentValue{}}
+			all[id] = &found{p: ps[index], sealed: map[int64]segmentValue{}, compacted: map[int64]uint32{}}
 		}
 		return all[id]
 	}
 	each := func(kind byte, size int, fn func(f *found, key, value []byte) error) error {
 		return s.meta.scan(plainKey(kind), func(key, value []byte) error {
-			if len(key) != size {
+			if len(key) != size && (kind != keyDropped || len(key) != size+4) {
 				return errValue
 			}
 			id, index := splitPartition(key)
@@ -95,9 +98,13 @@ func (s *Store) load(ctx context.Context, last run) error {
 	if err != nil {
 		return err
 	}
+	if err := s.loadCompacted(each); err != nil {
+		return err
+	}
 	dropped := map[string][]byte{}
 	err = each(keyDropped, numberKeySize, func(f *found, key, _ []byte) error {
-		dropped[s.fs.PathJoin(f.p.topic.dir, segmentFile(f.p.index, lastNumber(key)))] = bytes.Clone(key)
+		base, generation, _ := splitDropped(key)
+		dropped[s.fs.PathJoin(f.p.topic.dir, segmentFile(f.p.index, base, generation))] = bytes.Clone(key)
 		return nil
 	})
 	if err != nil {
@@ -131,13 +138,20 @@ func (s *Store) listFiles(at func(*topic, int32) *found) error {
 			return err
 		}
 		for _, name := range names {
-			index, base, ok := parseSegmentFile(name)
+			index, base, generation, ok := parseSegmentFile(name)
 			if !ok {
 				continue
 			}
-			if f := at(t, index); f != nil {
-				f.files = append(f.files, base)
+			f := at(t, index)
+			if f == nil {
+				continue
 			}
+			if generation != f.compacted[base] {
+				s.log.Warn("a segment file is not the one that the metadata names and is left alone",
+					zap.String("topic", t.name), zap.String("file", s.fs.PathJoin(t.dir, name)))
+				continue
+			}
+			f.files = append(f.files, base)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ type partition struct {
 
 	mu       sync.Mutex
 	fault    error      // why nothing works any more, or nil
-	segments []*segment // by base offset; elements are only added behind and cut off in front
+	segments []*segment // by base offset; elements are added behind, cut off in front, and replaced by compaction
 	start    int64      // log start
 	next     int64      // offset of the next record that is written
 	end      int64      // offset behind what readers see; the high watermark
@@ -36,6 +36,7 @@ type partition struct {
 	watchers []*watcher
 	cursors  *[cursorCount]cursor // where readers will go on; nil until one reads
 	turn     int                  // the cursor that is replaced next
+	clean    int64                // before it the log is compacted; of the compactor alone
 }
 
 // cursorCount is how many readers of a partition that read on where they

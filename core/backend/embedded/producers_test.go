@@ -46,16 +46,21 @@ func TestProducerValue(t *testing.T) {
 
 func TestSegmentNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "7-00000000000000001234.log", segmentFile(7, 1234))
-	p, base, ok := parseSegmentFile(segmentFile(1<<30, 1<<62))
-	require.True(t, ok)
-	require.EqualValues(t, 1<<30, p)
-	require.EqualValues(t, 1<<62, base)
+	require.Equal(t, "7-00000000000000001234.log", segmentFile(7, 1234, 0))
+	require.Equal(t, "7-00000000000000001234.5.log", segmentFile(7, 1234, 5))
+	for _, generation := range []uint32{0, 1, 1<<32 - 1} {
+		p, base, got, ok := parseSegmentFile(segmentFile(1<<30, 1<<62, generation))
+		require.True(t, ok)
+		require.EqualValues(t, 1<<30, p)
+		require.EqualValues(t, 1<<62, base)
+		require.Equal(t, generation, got)
+	}
 	for _, name := range []string{
 		"", "x.log", "0-5.log", "-1-00000000000000000000.log", "0-00000000000000000000.log.torn",
 		"00-00000000000000000000.log", "0-0000000000000000000x.log", "99999999999-00000000000000000000.log",
+		"0-00000000000000000000.0.log", "0-00000000000000000000..log", "0-00000000000000000000.01.log", "0-00000000000000000000.4294967296.log",
 	} {
-		_, _, ok := parseSegmentFile(name)
+		_, _, _, ok := parseSegmentFile(name)
 		require.False(t, ok, name)
 	}
 }

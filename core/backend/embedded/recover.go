@@ -107,8 +107,8 @@ func (r *recovery) segments() error {
 		r.missing(a)
 	}
 	for i, base := range r.files {
-		name := p.store.fs.PathJoin(p.topic.dir, segmentFile(p.index, base))
-		g := &segment{base: base, name: name, next: base, maxTime: -1, shownTime: -1, created: p.store.ms()}
+		name := p.store.fs.PathJoin(p.topic.dir, segmentFile(p.index, base, r.compacted[base]))
+		g := &segment{base: base, generation: r.compacted[base], name: name, next: base, maxTime: -1, shownTime: -1, created: p.store.ms()}
 		if prev := p.last(); prev != nil {
 			g.start = prev.start + prev.size
 		}
@@ -133,7 +133,8 @@ func (r *recovery) segments() error {
 func (r *recovery) segment(g *segment, following int64) error {
 	st := r.state
 	v, sealed := r.sealed[g.base]
-	sealed = sealed && g.base < r.from
+	// What compaction wrote had reached the disk.
+	sealed = sealed && (g.base < r.from || g.generation > 0)
 	at, told := int64(0), true
 	switch {
 	case sealed:
@@ -183,8 +184,8 @@ func (r *recovery) finish() error {
 		if gone := g.base < r.state.active && r.known; !gone {
 			p.next = g.next
 		}
-		if p.next != g.next {
-			p.torn = true // the next record does not follow its last one
+		if p.next != g.next || g.generation > 0 {
+			p.torn = true // the next record does not follow its last one, or must not
 		}
 	}
 	p.end, p.start = p.next, p.next
@@ -225,7 +226,7 @@ func (r *recovery) missing(base int64) {
 	r.read = true
 	r.store.log.Warn("a segment file is missing: its records are gone; put it back and start again to have them",
 		zap.String("topic", r.p.topic.name), zap.Int32("partition", r.p.index),
-		zap.String("file", r.store.fs.PathJoin(r.p.topic.dir, segmentFile(r.p.index, base))))
+		zap.String("file", r.store.fs.PathJoin(r.p.topic.dir, segmentFile(r.p.index, base, r.compacted[base]))))
 }
 
 func (r *recovery) hole(from, to int64) {

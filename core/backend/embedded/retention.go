@@ -58,9 +58,8 @@ func (p *partition) retain(cfg topicconfig.Config, now int64) error {
 	}
 	p.durable = max(p.durable, p.start)
 	p.torn = p.torn && len(p.segments) > 0
-	start := p.start
 	p.mu.Unlock()
-	return p.dropSegments(old, start)
+	return p.dropSegments(old)
 }
 
 // expired is how many segments may go; mu is held.
@@ -90,19 +89,21 @@ func (p *partition) expired(cfg topicconfig.Config, now int64) int {
 // dropSegments removes segments before the new log start, which are no longer
 // part of the log: first from the metadata, so that a crash leaves files too
 // many, never too few, and a note of those; w is held.
-func (p *partition) dropSegments(old []*segment, start int64) error {
+func (p *partition) dropSegments(old []*segment) error {
 	s, id := p.store, p.topic.id
 	for _, g := range old {
 		s.files.drop(&g.slot)
 	}
 	b := s.meta.db.NewBatch()
 	saved, err := p.saveHeld(b, false)
+	// The log may start inside the first segment that stays.
+	end := old[len(old)-1].next
 	for _, g := range old {
-		err = errors.Join(err, b.Set(numberKey(keyDropped, id, p.index, g.base), nil, nil))
+		err = errors.Join(err, b.Set(droppedKey(id, p.index, g.base, g.generation), nil, nil))
 	}
-	for _, kind := range []byte{keySegment, keyIndex} {
+	for _, kind := range []byte{keySegment, keyCompacted, keyIndex} {
 		err = errors.Join(err, s.meta.clear(b,
-			numberKey(kind, id, p.index, old[0].base), numberKey(kind, id, p.index, start)))
+			numberKey(kind, id, p.index, old[0].base), numberKey(kind, id, p.index, end)))
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", backend.ErrStorage, err)
@@ -113,7 +114,7 @@ func (p *partition) dropSegments(old []*segment, start int64) error {
 	saved()
 	names := map[string][]byte{}
 	for _, g := range old {
-		names[g.name] = numberKey(keyDropped, id, p.index, g.base)
+		names[g.name] = droppedKey(id, p.index, g.base, g.generation)
 	}
 	return s.removeDropped(names)
 }

@@ -89,7 +89,7 @@ func (p *partition) floor(offset int64) (at place, from int64, exact bool, _ bac
 	}
 	p.mu.Unlock()
 	// All entries before the pending ones are in pebble.
-	e, err := p.storedEntry(g.base, offset)
+	e, err := p.storedEntry(g.id(), offset)
 	return at, e.pos, false, bounds, err
 }
 
@@ -117,9 +117,9 @@ func (p *partition) cursor(g *segment, offset int64) *cursor {
 
 // storedEntry returns the last index entry of a segment at or before an offset
 // that pebble has; its zero value stands for the beginning of the segment.
-func (p *partition) storedEntry(base, offset int64) (entry, error) {
+func (p *partition) storedEntry(of segmentID, offset int64) (entry, error) {
 	it, err := p.store.meta.db.NewIter(&pebble.IterOptions{
-		LowerBound: numberKey(keyIndex, p.topic.id, p.index, base),
+		LowerBound: numberKey(keyIndex, p.topic.id, p.index, of.base),
 		UpperBound: numberKey(keyIndex, p.topic.id, p.index, offset+1),
 	})
 	if err != nil {
@@ -127,8 +127,9 @@ func (p *partition) storedEntry(base, offset int64) (entry, error) {
 	}
 	var e entry
 	if it.Last() {
-		var segment int64
-		if segment, e, err = decodeIndex(it.Key(), it.Value()); segment != base {
+		var found segmentID
+		// Another one may be written, or have been, for the same offsets.
+		if found, e, err = decodeIndex(it.Key(), it.Value()); found != of {
 			e = entry{}
 		}
 	}

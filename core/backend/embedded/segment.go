@@ -14,9 +14,11 @@ const indexInterval = 64 << 10
 // segment is one file of a partition. Unless another guard is named, the
 // partition's mu guards the fields that change.
 type segment struct {
-	base  int64  // offset of its first record, and part of its name
-	name  string // path
-	start int64  // log position of its first byte, counted from any fixed point
+	base int64 // offset of its first record, and part of its name
+	// generation is 0 for a file that was appended to; compaction writes others.
+	generation uint32
+	name       string // path
+	start      int64  // log position of its first byte, counted from any fixed point
 
 	size    int64 // bytes that count; the file may be longer, see partition.torn
 	visible int64 // bytes that readers may see
@@ -55,25 +57,38 @@ func (g *segment) value() segmentValue {
 	return segmentValue{next: g.next, size: g.size, maxTime: g.maxTime, created: g.created}
 }
 
+func (g *segment) id() segmentID { return segmentID{g.base, g.generation} }
+
 // segmentFile is the name of a segment's file in the topic's directory.
-func segmentFile(partition int32, base int64) string {
-	return fmt.Sprintf("%d-%020d.log", partition, base)
+func segmentFile(partition int32, base int64, generation uint32) string {
+	if generation == 0 {
+		return fmt.Sprintf("%d-%020d.log", partition, base)
+	}
+	return fmt.Sprintf("%d-%020d.%d.log", partition, base, generation)
 }
 
 // parseSegmentFile is the reverse of segmentFile; ok is false for other names.
-func parseSegmentFile(name string) (partition int32, base int64, ok bool) {
+func parseSegmentFile(name string) (partition int32, base int64, generation uint32, ok bool) {
 	stem, isLog := strings.CutSuffix(name, ".log")
 	left, right, found := strings.Cut(stem, "-")
 	if !isLog || !found {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	p, err := strconv.ParseInt(left, 10, 32)
 	if err != nil {
-		return 0, 0, false
+		return 0, 0, 0, false
+	}
+	right, version, _ := strings.Cut(right, ".")
+	if version == "" {
+		version = "0"
 	}
 	base, err = strconv.ParseInt(right, 10, 64)
-	if err != nil || segmentFile(int32(p), base) != name {
-		return 0, 0, false
+	if err != nil {
+		return 0, 0, 0, false
 	}
-	return int32(p), base, true
+	g, err := strconv.ParseUint(version, 10, 32)
+	if err != nil || segmentFile(int32(p), base, uint32(g)) != name {
+		return 0, 0, 0, false
+	}
+	return int32(p), base, uint32(g), true
 }

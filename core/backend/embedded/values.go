@@ -76,6 +76,29 @@ func decodeSegment(b []byte) (v segmentValue, err error) {
 	return v, numbers(b, &v.next, &v.size, &v.maxTime, &v.created)
 }
 
+// compactedValue describes a segment that compaction wrote. It was on the disk before
+// this was.
+type compactedValue struct {
+	segmentValue
+	// generation tells the segment's file from those before it of the same base
+	// offset. It is never 0.
+	generation uint32
+}
+
+func (v compactedValue) encode() []byte {
+	return appendNumbers(nil, v.next, v.size, v.maxTime, v.created, int64(v.generation))
+}
+
+func decodeCompacted(b []byte) (v compactedValue, err error) {
+	var generation int64
+	err = numbers(b, &v.next, &v.size, &v.maxTime, &v.created, &generation)
+	v.generation = uint32(generation)
+	if err == nil && (generation < 1 || generation != int64(v.generation)) {
+		err = errValue
+	}
+	return v, err
+}
+
 // entry is one place in the sparse index of a segment: a batch begins there.
 type entry struct {
 	offset  int64 // base offset of the batch
@@ -83,17 +106,32 @@ type entry struct {
 	maxTime int64 // largest timestamp of the segment before it, ms; −1: none
 }
 
-// encodeIndex gives the value of the entry; its offset is in the key.
-func (e entry) encode(segment int64) []byte {
-	return appendNumbers(nil, segment, e.pos, e.maxTime)
+// segmentID says which segment an index entry is of.
+type segmentID struct {
+	base       int64
+	generation uint32
 }
 
-func decodeIndex(key, b []byte) (segment int64, e entry, err error) {
+// encode gives the value of the entry; its offset is in the key.
+func (e entry) encode(of segmentID) []byte {
+	b := appendNumbers(nil, of.base, e.pos, e.maxTime)
+	if of.generation == 0 {
+		return b
+	}
+	return binary.BigEndian.AppendUint32(b, of.generation)
+}
+
+func decodeIndex(key, b []byte) (of segmentID, e entry, err error) {
+	const plain = 1 + 3*8
 	if len(key) != numberKeySize {
-		return 0, e, errValue
+		return of, e, errValue
 	}
 	e.offset = lastNumber(key)
-	return segment, e, numbers(b, &segment, &e.pos, &e.maxTime)
+	if len(b) == plain+4 {
+		of.generation = binary.BigEndian.Uint32(b[plain:])
+		b = b[:plain]
+	}
+	return of, e, numbers(b, &of.base, &e.pos, &e.maxTime)
 }
 
 const offsetValueSize = 1 + 8 + 4 + 8 // and the metadata
