@@ -50,6 +50,7 @@ type found struct {
 	// are in sealed as well.
 	compacted map[int64]uint32
 	files     []int64 // base offsets, not sorted
+	start     int64   // log start that DeleteRecords has set
 }
 
 // load brings all partitions to the state of their files.
@@ -85,6 +86,13 @@ func (s *Store) load(ctx context.Context, last run) error {
 	err := each(keyState, numberKeySize-8, func(f *found, _, value []byte) error {
 		v, err := decodeState(value)
 		f.state = &v
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = each(keyStart, numberKeySize-8, func(f *found, _, value []byte) (err error) {
+		f.start, err = decodeStart(value)
 		return err
 	})
 	if err != nil {

@@ -19,6 +19,9 @@ func (s *Store) CommitOffsets(_ context.Context, group string, commits []backend
 	defer s.life.RUnlock()
 	s.committing.RLock()
 	defer s.committing.RUnlock()
+	lock := s.groupLocks.of(group)
+	lock.RLock()
+	defer lock.RUnlock()
 	if err := s.keeper.room(); err != nil {
 		return err
 	}

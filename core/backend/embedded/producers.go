@@ -1,11 +1,13 @@
 package embedded
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/producerstate"
 )
 
@@ -85,4 +87,28 @@ func (p *partition) loadProducers() error {
 	}
 	p.producers = ps
 	return nil
+}
+
+// DescribeProducers implements backend.Logs.
+func (s *Store) DescribeProducers(_ context.Context, id backend.Partition) ([]backend.ProducerState, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.life.RUnlock()
+	p, err := s.partition(id)
+	if err != nil {
+		return nil, err
+	}
+	p.w.Lock()
+	defer p.w.Unlock()
+	p.mu.Lock()
+	err = p.usable()
+	p.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.loadProducers(); err != nil {
+		return nil, err
+	}
+	return p.producers.Describe(s.ms(), s.opts.ProducerExpiration.Milliseconds()), nil
 }

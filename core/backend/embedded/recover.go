@@ -63,10 +63,14 @@ func (r *recovery) run() error {
 	p := r.p
 	slices.Sort(r.files)
 	if r.state == nil {
-		if len(r.files) == 0 {
+		if len(r.files) == 0 && r.start == 0 {
 			return nil
 		}
-		r.state = &partitionState{start: r.files[0], next: r.files[0], active: -1}
+		first := r.start
+		if len(r.files) > 0 {
+			first = r.files[0]
+		}
+		r.state = &partitionState{start: first, next: first, active: -1}
 		r.read, r.fresh = true, true
 		p.producers = newProducers()
 	}
@@ -82,6 +86,9 @@ func (r *recovery) run() error {
 	err := r.segments()
 	if err == nil {
 		err = r.finish()
+	}
+	if err == nil && p.end < r.start {
+		err = r.skip()
 	}
 	if err == nil {
 		p.unsynced = !r.clean && !st.synced
@@ -192,6 +199,7 @@ func (r *recovery) finish() error {
 	if len(p.segments) > 0 {
 		p.start = p.segments[0].base
 	}
+	p.start = max(p.start, min(r.start, p.next))
 	if !r.read && p.next == r.state.next && p.start == r.state.start {
 		return nil
 	}
@@ -220,6 +228,19 @@ func (r *recovery) finish() error {
 		return err
 	}
 	return p.store.meta.commit(b, behind)
+}
+
+// skip goes on at the log start, where the records that were deleted have got lost
+// with those before them: offsets are not given a second time.
+func (r *recovery) skip() error {
+	p := r.p
+	p.next, p.end, p.start = r.start, r.start, r.start
+	p.dirty = true
+	old := p.cutFront(len(p.segments))
+	if len(old) == 0 {
+		return nil
+	}
+	return p.dropSegments(old)
 }
 
 func (r *recovery) missing(base int64) {

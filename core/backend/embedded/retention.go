@@ -32,7 +32,7 @@ func (s *Store) retain() {
 }
 
 // retain drops whole segments from the front of the log, the present one
-// included when all of it has had its time.
+// included when all of it has had its time or lies below the log start.
 func (p *partition) retain(cfg topicconfig.Config, now int64) error {
 	p.store.saving.Lock()
 	defer p.store.saving.Unlock()
@@ -45,26 +45,17 @@ func (p *partition) retain(cfg topicconfig.Config, now int64) error {
 		}
 	}
 	p.mu.Lock()
-	n := p.expired(cfg, now)
-	if n == 0 {
-		p.mu.Unlock()
+	old := p.cutFront(p.expired(cfg, now))
+	p.mu.Unlock()
+	if len(old) == 0 {
 		return nil
 	}
-	old := p.segments[:n]
-	p.segments = p.segments[n:]
-	p.start = p.next
-	if len(p.segments) > 0 {
-		p.start = p.segments[0].base
-	}
-	p.durable = max(p.durable, p.start)
-	p.torn = p.torn && len(p.segments) > 0
-	p.mu.Unlock()
 	return p.dropSegments(old)
 }
 
 // expired is how many segments may go; mu is held.
 func (p *partition) expired(cfg topicconfig.Config, now int64) int {
-	if !cfg.Delete || p.usable() != nil {
+	if p.usable() != nil {
 		return 0
 	}
 	var total int64
@@ -78,7 +69,8 @@ func (p *partition) expired(cfg topicconfig.Config, now int64) int {
 		}
 		old := cfg.RetentionMs >= 0 && now-stamp > cfg.RetentionMs
 		large := cfg.RetentionBytes >= 0 && total-g.size >= cfg.RetentionBytes
-		if !old && !large || g.size == 0 || g.visible < g.size {
+		goes := cfg.Delete && (old || large) || p.passed(g)
+		if !goes || !g.droppable() {
 			return i
 		}
 		total -= g.size

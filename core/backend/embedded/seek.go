@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
 
 	"github.com/cockroachdb/pebble/v2"
 	"go.uber.org/zap"
@@ -82,15 +81,9 @@ func (p *partition) floor(offset int64) (at place, from int64, exact bool, _ bac
 		p.mu.Unlock()
 		return at, 0, true, bounds, nil
 	}
-	if k := sort.Search(len(g.pending), func(k int) bool { return g.pending[k].offset > offset }); k > 0 {
-		from = g.pending[k-1].pos
-		p.mu.Unlock()
-		return at, from, false, bounds, nil
-	}
 	p.mu.Unlock()
-	// All entries before the pending ones are in pebble.
-	e, err := p.storedEntry(g.id(), offset)
-	return at, e.pos, false, bounds, err
+	from, err := p.entryBefore(g, offset)
+	return at, from, false, bounds, err
 }
 
 // readable is the log position behind what readers may see; mu is held.

@@ -46,6 +46,9 @@ type Store struct {
 	// committing keeps a topic from being deleted while offsets of it are
 	// committed. Commits hold it shared.
 	committing sync.RWMutex
+	// groupLocks keep offsets of a group from expiring while they are committed.
+	// Who also takes committing takes that first.
+	groupLocks *groupLocks
 
 	// saving is held from the making of a checkpoint until it is written. Who
 	// also takes a partition's w takes saving first.
@@ -63,6 +66,7 @@ func New(cfg Config, configs Resolver, opts Options) *Store {
 		cfg: cfg, configs: configs, opts: opts, fs: opts.FS, log: opts.Log,
 		dir:    opts.FS.PathJoin(cfg.Dir),
 		byName: map[string]*topic{}, byID: map[uuid.UUID]*topic{},
+		groupLocks: newGroupLocks(),
 	}
 }
 
