@@ -12,6 +12,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/tracing"
 	"github.com/iggykafka/gateway/core/wire"
 )
 
@@ -29,10 +30,18 @@ type Dispatcher struct {
 	apis    []handler.Range
 	limits  Limits
 	metrics *metrics
+	tracer  *tracing.Tracer
 }
 
+// Option changes what a Dispatcher does.
+type Option func(*Dispatcher)
+
+// WithTracer begins a span for every request of a served version. A nil tracer
+// begins none.
+func WithTracer(t *tracing.Tracer) Option { return func(d *Dispatcher) { d.tracer = t } }
+
 // New returns a dispatcher over a table. A nil reg registers no metrics.
-func New(t *Table, l Limits, reg prometheus.Registerer) (*Dispatcher, error) {
+func New(t *Table, l Limits, reg prometheus.Registerer, opts ...Option) (*Dispatcher, error) {
 	m, err := newMetrics(reg)
 	if err != nil {
 		return nil, fmt.Errorf("metrics of the dispatcher: %w", err)
@@ -40,6 +49,9 @@ func New(t *Table, l Limits, reg prometheus.Registerer) (*Dispatcher, error) {
 	d := &Dispatcher{routes: make(map[int16]*route, len(t.entries)), apis: t.apis, limits: l, metrics: m}
 	for key, e := range t.entries {
 		d.routes[key] = m.route(e)
+	}
+	for _, opt := range opts {
+		opt(d)
 	}
 	return d, nil
 }
@@ -55,6 +67,14 @@ type Caller struct {
 	// changes: a copy for each request would be garbage.
 	clientID string
 	memory   memory
+	request  request
+}
+
+// request is what is measured of the request in work.
+type request struct {
+	received int           // bytes, its length prefix included
+	waited   time.Duration // by handler.Call.Park
+	codes    tally
 }
 
 func (c *Caller) setClientID(id []byte) {
@@ -88,6 +108,7 @@ func (d *Dispatcher) Dispatch(
 		return nil, &Error{Reason: BadHeader, Err: err}
 	}
 	from.setClientID(id)
+	from.request = request{received: wire.PrefixSize + len(payload), codes: tally{route: r}}
 	switch {
 	case served:
 		return d.answer(ctx, r, from, head, body, lease, pool)
@@ -118,10 +139,10 @@ func (d *Dispatcher) answer(
 	began := time.Now()
 	d.metrics.inFlight.Inc()
 	from.memory.lease, from.memory.pool = lease, pool
+	ctx, span := d.begin(ctx, r, from, head)
 	defer func() {
 		from.memory.takeBack()
 		d.metrics.inFlight.Dec()
-		r.duration.Observe(time.Since(began).Seconds())
 		if p := recover(); p != nil {
 			d.metrics.panics.Inc()
 			answer = nil
@@ -129,6 +150,10 @@ func (d *Dispatcher) answer(
 				Reason: Panicked, Key: head.Key, Version: head.Version, ClientID: from.clientID,
 				Err: fmt.Errorf("%w: %v", ErrPanic, p), Stack: debug.Stack(),
 			}
+		}
+		r.answered(head.Version, time.Since(began), from.request, answer)
+		if span != nil {
+			end(span, from.request, answer, err)
 		}
 	}()
 	req := r.NewRequest()
@@ -182,6 +207,7 @@ func (d *Dispatcher) call(from *Caller) handler.Call {
 		APIs:     d.apis,
 		Memory:   &from.memory,
 		Drain:    from.Drain,
+		Waited:   &from.request.waited,
 	}
 }
 
@@ -192,6 +218,7 @@ func (d *Dispatcher) encode(
 	if resp.Key() != head.Key {
 		return nil, from.fail(head, HandlerFailed, fmt.Errorf("%w, %d", errWrongResponse, resp.Key()))
 	}
+	r.codes.find(resp, &from.request.codes)
 	size := 0
 	if r.spec.EncodedSize != nil {
 		size = r.spec.EncodedSize(resp)

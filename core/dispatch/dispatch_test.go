@@ -152,7 +152,8 @@ func TestCall(t *testing.T) {
 	_, err := b.ask(payload(kmsg.NewPtrHeartbeatRequest(), 4))
 	require.NoError(t, err)
 	require.NotNil(t, got.Memory)
-	got.Memory = nil
+	require.NotNil(t, got.Waited)
+	got.Memory, got.Waited = nil, nil
 	require.Equal(t, handler.Call{
 		ClientID: "me", Host: "/10.0.0.7", MaxFrame: 100 << 20,
 		APIs: []handler.Range{{Key: 12, Min: 0, Max: 4}}, Drain: drain,

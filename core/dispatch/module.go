@@ -5,6 +5,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/tracing"
 )
 
 // Wrap is what a module returns to put a [Middleware] around every handler. The
@@ -20,11 +21,21 @@ type tableIn struct {
 	Middleware []Middleware `group:"gateway.middleware"`
 }
 
+type dispatcherIn struct {
+	fx.In
+	Table   *Table
+	Limits  Limits
+	Metrics prometheus.Registerer
+	Tracer  *tracing.Tracer `optional:"true"`
+}
+
 // Module provides *Table and *Dispatcher from the handlers of the graph,
-// [Limits] and a prometheus.Registerer.
+// [Limits] and a prometheus.Registerer. With a *tracing.Tracer requests are traced.
 var Module = fx.Module("dispatch", fx.Provide(
 	func(in tableIn) (*Table, error) {
 		return NewTable(in.Given.Handlers, in.Given.Replacements, in.Middleware...)
 	},
-	func(t *Table, l Limits, reg prometheus.Registerer) (*Dispatcher, error) { return New(t, l, reg) },
+	func(in dispatcherIn) (*Dispatcher, error) {
+		return New(in.Table, in.Limits, in.Metrics, WithTracer(in.Tracer))
+	},
 ))

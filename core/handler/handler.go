@@ -32,6 +32,7 @@ package handler
 
 import (
 	"context"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -104,6 +105,8 @@ type Call struct {
 	Memory Memory
 	// Drain ends when the gateway shuts down. Nil never ends.
 	Drain context.Context
+	// Waited adds up how long the call was parked; see Park. Nil adds up nothing.
+	Waited *time.Duration
 }
 
 // Memory is the part of the memory budget that one request holds.
@@ -137,12 +140,21 @@ func (c Call) Buffer(ctx context.Context, n int) ([]byte, error) {
 
 // Park returns a context for a wait: it ends with ctx, and also as soon as the
 // gateway starts to shut down, so that whoever waits answers instead of holding
-// up the drain. Work that must be finished keeps using ctx.
+// up the drain. Work that must be finished keeps using ctx. The function ends the
+// wait; until then the time counts as waited. It is called once, before Handle
+// returns.
 func (c Call) Park(ctx context.Context) (context.Context, context.CancelFunc) {
+	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
-	if c.Drain == nil {
-		return ctx, cancel
+	stop := func() bool { return true }
+	if c.Drain != nil {
+		stop = context.AfterFunc(c.Drain, cancel)
 	}
-	stop := context.AfterFunc(c.Drain, cancel)
-	return ctx, func() { stop(); cancel() }
+	return ctx, func() {
+		stop()
+		cancel()
+		if c.Waited != nil {
+			*c.Waited += time.Since(began)
+		}
+	}
 }
