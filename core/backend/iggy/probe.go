@@ -127,6 +127,9 @@ func (p *partition) note(ctx context.Context, polled client.Polled, floor int64,
 // noteEnd takes in an end that the server has shown to who began to ask then.
 func (p *partition) noteEnd(end int64, sure bool, began time.Time) {
 	p.mu.Lock()
+	if p.fault != nil {
+		p.store.faulty.set(p, false)
+	}
 	p.fault, p.refused = nil, false
 	grew := p.raise(end)
 	if sure && end == p.end && began.After(p.endedAt) {
@@ -164,7 +167,7 @@ func (p *partition) truncated(ctx context.Context, floor, end int64) error {
 	p.mu.Lock()
 	news := err == nil || p.fault == nil
 	p.fault, p.faultAt = err, time.Now()
-	if err == nil { // accepted
+	if p.store.faulty.set(p, err != nil); err == nil { // accepted
 		p.end, p.floor, p.startedAt, p.endedAt = end, end, time.Time{}, time.Time{}
 	}
 	p.mu.Unlock()

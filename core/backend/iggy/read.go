@@ -32,6 +32,7 @@ type readers struct {
 	cache    cache               // tail.go
 	lookout  lookout             // poller.go
 	skipped  atomic.Int64        // messages that could not be read
+	faulty   faulty              // readmetrics.go
 	batchers [2]sync.Pool        // of *batcher; the second for LogAppendTime
 	polling  *semaphore.Weighted // ahead.go: polls that nobody has asked for yet
 }

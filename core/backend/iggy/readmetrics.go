@@ -3,6 +3,7 @@ package iggy
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -27,6 +28,10 @@ func (s *Store) measure() error {
 			defer s.cache.mu.Unlock()
 			return float64(s.cache.bytes)
 		}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: ns, Subsystem: sub, Name: "refused_partitions",
+			Help: "Partitions that are not served because they end before what the gateway has seen of them: they have lost records.",
+		}, func() float64 { return float64(s.faulty.count()) }),
 	}
 	var errs []error
 	for _, c := range all {
@@ -39,4 +44,35 @@ func (s *Store) measure() error {
 		}
 	})
 	return errors.Join(errs...)
+}
+
+// faulty are the partitions that are not served.
+type faulty struct {
+	mu  sync.Mutex
+	all map[*partition]bool
+}
+
+func (f *faulty) set(p *partition, is bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !is:
+		delete(f.all, p)
+	case f.all == nil:
+		f.all = map[*partition]bool{p: true}
+	default:
+		f.all[p] = true
+	}
+}
+
+// count counts those that are still there.
+func (f *faulty) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for p := range f.all {
+		if p.store.topicOf(p) == nil {
+			delete(f.all, p)
+		}
+	}
+	return len(f.all)
 }

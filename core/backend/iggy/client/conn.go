@@ -31,7 +31,7 @@ type conn struct {
 func (c *conn) own(ctx context.Context) {
 	for again := false; ctx.Err() == nil; again = true {
 		if again {
-			c.client.metrics.redials.Inc()
+			c.client.metrics.redials.WithLabelValues(c.lane.name).Inc()
 		}
 		s, err := c.open(ctx)
 		if err != nil {
@@ -108,7 +108,7 @@ func (c *conn) open(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{client: c.client, sdk: sdk, relay: relay, done: make(chan struct{})}
+	s := &session{client: c.client, lane: c.lane, sdk: sdk, relay: relay, done: make(chan struct{})}
 	c.client.track(relay)
 	stop := context.AfterFunc(ctx, func() { relay.end(errDeadline) })
 	defer stop()

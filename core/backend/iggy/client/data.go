@@ -13,7 +13,7 @@ func (c *Client) Send(ctx context.Context, t Topic, partition uint32, messages [
 		return err
 	}
 	return c.send.call(ctx, c.send.of(t, partition), c.cfg.RequestTimeout, func() *request {
-		r := newRequest(true, func(s *session) error { return s.send(t, partition, messages) })
+		r := newRequest(opSend, true, func(s *session) error { return s.send(t, partition, messages) })
 		r.sends = true
 		return r
 	})
@@ -27,7 +27,7 @@ func (c *Client) Poll(ctx context.Context, t Topic, partition uint32, from iggco
 	}
 	var polled Polled
 	err := c.poll.call(ctx, c.poll.any(), c.cfg.RequestTimeout, func() *request {
-		return newRequest(false, func(s *session) (err error) {
+		return newRequest(opPoll, false, func(s *session) (err error) {
 			polled, err = s.pollMessages(t, partition, from, count)
 			return err
 		})
@@ -39,29 +39,29 @@ func (c *Client) Poll(ctx context.Context, t Topic, partition uint32, from iggco
 }
 
 // read makes a call that changes nothing, on any connection of the lane.
-func (c *Client) read(ctx context.Context, l *lane, run func(iggcon.Client) error) error {
-	return l.call(ctx, l.any(), c.cfg.RequestTimeout, func() *request { return bySDK(false, run) })
+func (c *Client) read(ctx context.Context, l *lane, op operation, run func(iggcon.Client) error) error {
+	return l.call(ctx, l.any(), c.cfg.RequestTimeout, func() *request { return bySDK(op, false, run) })
 }
 
 // change makes a call that changes something, and makes or deletes so many
 // partitions by it.
-func (c *Client) change(ctx context.Context, partitions uint32, run func(iggcon.Client) error) error {
+func (c *Client) change(ctx context.Context, partitions uint32, op operation, run func(iggcon.Client) error) error {
 	return c.admin.call(ctx, c.admin.any(), c.cfg.RequestTimeout, func() *request {
-		r := bySDK(true, run)
+		r := bySDK(op, true, run)
 		r.more = time.Duration(partitions) * perPartition
 		return r
 	})
 }
 
-func bySDK(changes bool, run func(iggcon.Client) error) *request {
-	return newRequest(changes, func(s *session) error { return run(s.sdk) })
+func bySDK(op operation, changes bool, run func(iggcon.Client) error) *request {
+	return newRequest(op, changes, func(s *session) error { return run(s.sdk) })
 }
 
 // Stats returns what the server says about itself; the user needs the permission
 // read_servers (code 41 otherwise).
 func (c *Client) Stats(ctx context.Context) (*iggcon.Stats, error) {
 	var stats *iggcon.Stats
-	err := c.read(ctx, c.admin, func(sdk iggcon.Client) (err error) {
+	err := c.read(ctx, c.admin, opGetStats, func(sdk iggcon.Client) (err error) {
 		stats, err = sdk.GetStats()
 		return err
 	})
@@ -75,7 +75,7 @@ func (c *Client) Stats(ctx context.Context) (*iggcon.Stats, error) {
 // otherwise).
 func (c *Client) Clients(ctx context.Context) ([]string, error) {
 	var clients []iggcon.ClientInfo
-	err := c.read(ctx, c.admin, func(sdk iggcon.Client) (err error) {
+	err := c.read(ctx, c.admin, opGetClients, func(sdk iggcon.Client) (err error) {
 		clients, err = sdk.GetClients()
 		return err
 	})

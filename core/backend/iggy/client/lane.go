@@ -23,6 +23,8 @@ type lane struct {
 	conns []*conn
 	// up counts those that are logged in; Client.mu guards it.
 	up int
+	// busy counts those that have a request on its way.
+	busy atomic.Int32
 	// gate is closed over a channel while requests are admitted; nil while not.
 	gate atomic.Pointer[gate]
 	seed maphash.Seed

@@ -56,9 +56,9 @@ type Client struct {
 	up      bool
 	changed chan struct{}
 	next    chan struct{}
-	wasUp   bool   // it has been up before
-	ending  bool   // Close was called
-	waiting bool   // the line about a server that is not there yet has been logged
+	wasUp   bool // it has been up before
+	ending  bool // Close was called
+	away    absence
 	probed  bool   // it was looked whether the server speaks TLS
 	refusal string // the last refusal that was logged
 
@@ -83,7 +83,8 @@ func New(cfg Config, opts Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		cfg: cfg, tls: secure, log: opts.Log, fatal: make(chan error, 1),
+		away: absence{every: tellEvery},
+		cfg:  cfg, tls: secure, log: opts.Log, fatal: make(chan error, 1),
 		relays: map[*relay]struct{}{}, live: map[*session]struct{}{}, changed: make(chan struct{}), next: make(chan struct{}), cancel: func() {},
 	}
 	if c.log == nil {

@@ -14,6 +14,7 @@ import (
 
 // request is one call of the SDK, on its way to a connection that has time.
 type request struct {
+	op operation
 	// run makes the call, by the SDK or past it. What it returns besides the error
 	// it leaves where its caller looks after a nil error alone: after a deadline it
 	// may still run.
@@ -40,8 +41,8 @@ const (
 	expired
 )
 
-func newRequest(changes bool, run func(*session) error) *request {
-	return &request{run: run, changes: changes, done: make(chan error, 1)}
+func newRequest(op operation, changes bool, run func(*session) error) *request {
+	return &request{op: op, run: run, changes: changes, done: make(chan error, 1)}
 }
 
 // finish gives the caller its answer; the first one counts.

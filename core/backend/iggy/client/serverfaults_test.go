@@ -37,8 +37,8 @@ func TestRecovery(t *testing.T) {
 		test.away()
 		require.Eventually(t, func() bool { return !c.Up() }, soon, tick)
 		// Until the waits between two attempts are as long as they get.
-		before := value(t, c.metrics.redials)
-		require.Eventually(t, func() bool { return value(t, c.metrics.redials) > before+10 }, soon, tick, name)
+		before := redials(t, c)
+		require.Eventually(t, func() bool { return redials(t, c) > before+10 }, soon, tick, name)
 		test.again()
 		require.Eventually(t, func() bool { return c.Send(t.Context(), topic, 0, messages(1)) == nil }, back, tick, name)
 	}

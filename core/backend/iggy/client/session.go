@@ -16,8 +16,8 @@ const (
 	// returnGrace is how long an SDK call may take to return after its sockets
 	// were closed, before its caller is answered without it.
 	returnGrace = 250 * time.Millisecond
-	// tellEvery is the time between two lines about messages that the server does not
-	// manage to store.
+	// tellEvery is the time between two lines about a server that is away, or about
+	// messages that it does not manage to store.
 	tellEvery = time.Minute
 	// abandonAfter is how long it may take before its connection is replaced
 	// without it.
@@ -27,6 +27,7 @@ const (
 // session is one connection that is logged in.
 type session struct {
 	client *Client
+	lane   *lane
 	sdk    iggcon.Client
 	relay  *relay
 	// me is the address by which the server lists this connection.
@@ -48,10 +49,12 @@ func (s *session) serve(requests <-chan *request, stop <-chan struct{}) {
 			return
 		case r := <-requests:
 			s.client.metrics.inFlight.Inc()
+			s.lane.busy.Add(1)
 			s.do(r)
+			s.lane.busy.Add(-1)
 			s.client.metrics.inFlight.Dec()
 		case <-ping.C:
-			s.do(newRequest(false, func(s *session) error { return s.sdk.Ping() }))
+			s.do(newRequest(opPing, false, func(s *session) error { return s.sdk.Ping() }))
 		}
 	}
 }
@@ -77,6 +80,7 @@ func (s *session) do(r *request) {
 	deadline := time.AfterFunc(s.client.cfg.RequestTimeout+r.more, func() { s.expire(r) })
 	err := safely(func() error { return r.run(s) })
 	deadline.Stop()
+	s.client.metrics.took(r.op, time.Since(r.began))
 	r.state.CompareAndSwap(running, returned)
 	r.finishWith(func() error { return s.judge(r, err) })
 }

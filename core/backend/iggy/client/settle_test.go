@@ -66,7 +66,7 @@ func TestSettleWaits(t *testing.T) {
 	require.Eventually(t, func() bool { return !c.Up() }, soon, tick)
 	settled := make(chan error, 1)
 	go func() { settled <- c.Settle(t.Context(), &Lost{}) }()
-	require.Eventually(t, func() bool { return value(t, c.metrics.redials) > 10 }, soon, tick)
+	require.Eventually(t, func() bool { return redials(t, c) > 10 }, soon, tick)
 	require.Empty(t, settled)
 	away.Store(false)
 	require.NoError(t, <-settled)

@@ -99,8 +99,9 @@ func (c *Client) refresh(cause error) {
 	switch {
 	case c.ending:
 	case up && c.wasUp:
-		c.log.Info("the Iggy server answers again", zap.String("address", c.cfg.Address))
+		c.log.Info("the Iggy server answers again", zap.String("address", c.cfg.Address), zap.Duration("after", c.away.length()))
 	case !up:
+		c.away.begin()
 		c.log.Warn("the Iggy server does not answer; trying again until it does", zap.String("address", c.cfg.Address), zap.Error(cause))
 	}
 	c.wasUp = c.wasUp || up
@@ -130,8 +131,33 @@ func (c *Client) failed(err error) {
 	case final && c.wasUp && c.refusal != err.Error():
 		c.refusal = err.Error()
 		c.log.Error("the Iggy server refuses the connection", zap.Error(err))
-	case !final && !c.wasUp && !c.waiting:
-		c.waiting = true
+	case !final && !c.wasUp && c.away.since.IsZero():
+		c.away.begin()
 		c.log.Info("waiting for the Iggy server", zap.String("address", c.cfg.Address), zap.Error(err))
+	case !final && !c.up && c.away.due():
+		c.log.Warn("still waiting for the Iggy server", zap.String("address", c.cfg.Address),
+			zap.Duration("for", c.away.length()), zap.Error(err))
 	}
+}
+
+// absence is a time without the server, which the log tells of again and again.
+type absence struct {
+	every       time.Duration
+	since, told time.Time
+}
+
+func (a *absence) begin() {
+	a.since = time.Now()
+	a.told = a.since
+}
+
+func (a *absence) length() time.Duration { return time.Since(a.since).Round(time.Second) }
+
+// due reports whether it is time to tell again, and takes it as done.
+func (a *absence) due() bool {
+	if a.since.IsZero() || time.Since(a.told) < a.every {
+		return false
+	}
+	a.told = time.Now()
+	return true
 }

@@ -30,7 +30,7 @@ func (c *Client) EnsureStream(ctx context.Context, name string) (iggcon.Stream, 
 		return found, err
 	}
 	var made *iggcon.StreamDetails
-	err = c.change(ctx, 0, func(sdk iggcon.Client) (err error) {
+	err = c.change(ctx, 0, opCreateStream, func(sdk iggcon.Client) (err error) {
 		made, err = sdk.CreateStream(name)
 		return err
 	})
@@ -49,7 +49,7 @@ func (c *Client) stream(ctx context.Context, name string) (iggcon.Stream, error)
 		return iggcon.Stream{}, err
 	}
 	var found *iggcon.StreamDetails
-	err = c.read(ctx, c.admin, func(sdk iggcon.Client) (err error) {
+	err = c.read(ctx, c.admin, opGetStream, func(sdk iggcon.Client) (err error) {
 		found, err = sdk.GetStream(id)
 		return err
 	})
@@ -66,7 +66,7 @@ func (c *Client) Topics(ctx context.Context, stream string) ([]iggcon.Topic, err
 		return nil, err
 	}
 	var topics []iggcon.Topic
-	err = c.read(ctx, c.admin, func(sdk iggcon.Client) (err error) {
+	err = c.read(ctx, c.admin, opGetTopics, func(sdk iggcon.Client) (err error) {
 		topics, err = sdk.GetTopics(id)
 		return err
 	})
@@ -83,7 +83,7 @@ func (c *Client) Topic(ctx context.Context, t Topic) (*iggcon.TopicDetails, erro
 		return nil, err
 	}
 	var found *iggcon.TopicDetails
-	err = c.read(ctx, c.admin, func(sdk iggcon.Client) (err error) {
+	err = c.read(ctx, c.admin, opGetTopic, func(sdk iggcon.Client) (err error) {
 		found, err = sdk.GetTopic(stream, topic)
 		return err
 	})
@@ -102,7 +102,7 @@ func (c *Client) CreateTopic(ctx context.Context, t Topic, s TopicSettings) (*ig
 	}
 	first := min(s.Partitions, maxPartitions)
 	var made *iggcon.TopicDetails
-	err = c.change(ctx, first, func(sdk iggcon.Client) (err error) {
+	err = c.change(ctx, first, opCreateTopic, func(sdk iggcon.Client) (err error) {
 		made, err = sdk.CreateTopic(stream, t.Name, first,
 			iggcon.CompressionAlgorithmNone, s.Expiry, sizeOf(s.MaxSize), nil)
 		return err
@@ -146,7 +146,7 @@ func (c *Client) grow(ctx context.Context, t Topic, total uint32) error {
 			return err
 		}
 		more := min(total-now.PartitionsCount, maxPartitions)
-		err = c.change(ctx, more, func(sdk iggcon.Client) error { return sdk.CreatePartitions(stream, topic, more) })
+		err = c.change(ctx, more, opCreatePartitions, func(sdk iggcon.Client) error { return sdk.CreatePartitions(stream, topic, more) })
 		var lost *Lost
 		if errors.As(err, &lost) {
 			err = c.Settle(ctx, lost)
@@ -171,7 +171,7 @@ func (c *Client) UpdateTopic(ctx context.Context, t Topic, expiry iggcon.Duratio
 	if now.ReplicationFactor != 0 {
 		replicas = &now.ReplicationFactor
 	}
-	return c.change(ctx, 0, func(sdk iggcon.Client) error {
+	return c.change(ctx, 0, opUpdateTopic, func(sdk iggcon.Client) error {
 		return sdk.UpdateTopic(stream, topic, now.Name, iggcon.CompressionAlgorithm(now.CompressionAlgorithm),
 			expiry, sizeOf(maxSize), replicas)
 	})
@@ -196,7 +196,7 @@ func (c *Client) DeleteTopic(ctx context.Context, t Topic) error {
 	if err != nil {
 		return err
 	}
-	return c.change(ctx, now.PartitionsCount, func(sdk iggcon.Client) error { return sdk.DeleteTopic(stream, topic) })
+	return c.change(ctx, now.PartitionsCount, opDeleteTopic, func(sdk iggcon.Client) error { return sdk.DeleteTopic(stream, topic) })
 }
 
 // sizeOf never is 0: that stands for the server's default when a topic is made,

@@ -9,6 +9,12 @@ import (
 // Version is what the stand-in says that it is.
 const Version = "0.8.0"
 
+// disk and freeDisk are the bytes of the volume that it says it has its data on.
+const (
+	disk     = 1 << 40
+	freeDisk = 1 << 39
+)
+
 func (s *Server) getStats(*conn, *reader) (uint32, []byte) {
 	var topics, partitions, messages, size uint64
 	streams := s.streams.all()
@@ -42,8 +48,8 @@ func (s *Server) getStats(*conn, *reader) (uint32, []byte) {
 	w.u32(8000) // the version as a number
 	w.u32(0)    // cache metrics
 	w.u32(1)    // threads
-	w.u64(0)    // free disk space
-	w.u64(0)    // disk space
+	w.u64(freeDisk)
+	w.u64(disk)
 	return 0, w
 }
 
