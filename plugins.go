@@ -35,11 +35,14 @@ import (
 	"github.com/iggykafka/gateway/handlers/apiversions"
 	"github.com/iggykafka/gateway/handlers/createpartitions"
 	"github.com/iggykafka/gateway/handlers/createtopics"
+	"github.com/iggykafka/gateway/handlers/deletegroups"
 	"github.com/iggykafka/gateway/handlers/deletetopics"
 	"github.com/iggykafka/gateway/handlers/describecluster"
 	"github.com/iggykafka/gateway/handlers/describeconfigs"
 	"github.com/iggykafka/gateway/handlers/describegroups"
+	"github.com/iggykafka/gateway/handlers/describequorum"
 	"github.com/iggykafka/gateway/handlers/describetopicpartitions"
+	"github.com/iggykafka/gateway/handlers/describetransactions"
 	"github.com/iggykafka/gateway/handlers/fetch"
 	"github.com/iggykafka/gateway/handlers/findcoordinator"
 	"github.com/iggykafka/gateway/handlers/heartbeat"
@@ -47,13 +50,17 @@ import (
 	"github.com/iggykafka/gateway/handlers/initproducerid"
 	"github.com/iggykafka/gateway/handlers/joingroup"
 	"github.com/iggykafka/gateway/handlers/leavegroup"
+	"github.com/iggykafka/gateway/handlers/listconfigresources"
 	"github.com/iggykafka/gateway/handlers/listgroups"
 	"github.com/iggykafka/gateway/handlers/listoffsets"
+	"github.com/iggykafka/gateway/handlers/listtransactions"
 	"github.com/iggykafka/gateway/handlers/metadata"
 	"github.com/iggykafka/gateway/handlers/offsetcommit"
+	"github.com/iggykafka/gateway/handlers/offsetdelete"
 	"github.com/iggykafka/gateway/handlers/offsetfetch"
 	"github.com/iggykafka/gateway/handlers/produce"
 	"github.com/iggykafka/gateway/handlers/syncgroup"
+	"github.com/iggykafka/gateway/handlers/updatefeatures"
 )
 
 // Plugins is the whole gateway.
@@ -102,8 +109,15 @@ func Handlers(opts ...Option) fx.Option {
 		api{32, describeconfigs.Module},
 		api{33, alterconfigs.Module},
 		api{37, createpartitions.Module},
+		api{42, deletegroups.Module},
 		api{44, incrementalalterconfigs.Module},
+		api{47, offsetdelete.Module},
+		api{55, describequorum.Module},
+		api{57, updatefeatures.Module},
 		api{60, describecluster.Module},
+		api{65, describetransactions.Module},
+		api{66, listtransactions.Module},
+		api{74, listconfigresources.Module},
 		api{75, describetopicpartitions.Module},
 	)
 }

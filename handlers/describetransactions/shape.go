@@ -1,0 +1,8 @@
+package describetransactions
+
+import "github.com/iggykafka/gateway/core/guard"
+
+// shape is the request body.
+var shape = guard.Body(0,
+	guard.Array[string](guard.String()), // transactional ids
+)
