@@ -85,7 +85,7 @@ func (p *partition) append(b *record.Batch) (backend.Appended, *pendingSync) {
 	b.SetBaseOffset(p.next)
 	b.SetLeaderEpoch(0)
 	size := int64(len(b.Bytes))
-	g, err := p.writable(size, now, cfg.SegmentBytes, cfg.SegmentMs)
+	g, err := p.writable(size, now, cfg.SegmentBytes, segmentMs(cfg))
 	if err == nil {
 		err = p.write(g, b.Bytes)
 	}

@@ -25,11 +25,12 @@ type Config struct {
 	// RetentionInterval is the time between two checks for segments that
 	// retention.ms or retention.bytes let go. Default 5m; at least 1s.
 	RetentionInterval time.Duration `koanf:"retention_interval"`
+	Compaction        Compaction    `koanf:"compaction"`
 }
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
-	return Config{Dir: "./data", OpenFiles: 1000, RetentionInterval: 5 * time.Minute}
+	return Config{Dir: "./data", OpenFiles: 1000, RetentionInterval: 5 * time.Minute, Compaction: defaultCompaction()}
 }
 
 // Validate reports all faults, each with the key's full name.
@@ -44,7 +45,7 @@ func (c Config) Validate() error {
 	if c.RetentionInterval < time.Second {
 		faults = append(faults, errors.New("storage.retention_interval: must be at least 1s"))
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, c.Compaction.validate())...)
 }
 
 // Resolver gives the effective values for a topic's config overrides;

@@ -1,5 +1,10 @@
 package embedded
 
+import "context"
+
+// Compact compacts now what needs it.
+func (s *Store) Compact() { (&compactor{store: s}).round(context.Background()) }
+
 // Retain applies retention now.
 func (s *Store) Retain() { s.retain() }
 

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,7 +34,9 @@ type keeper struct {
 	wg   sync.WaitGroup
 	quit chan struct{}
 	done chan struct{}
-	kick chan struct{} // capacity 1: do not wait for the clock
+	// compact ends the compactor.
+	compact context.CancelFunc
+	kick    chan struct{} // capacity 1: do not wait for the clock
 
 	unsaved atomic.Int64 // bytes appended since the last checkpoint
 	full    atomic.Bool  // the disk
@@ -55,11 +58,15 @@ func (k *keeper) start(s *Store) {
 	k.quit, k.done, k.kick = make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
 	k.look()
 	go k.run()
+	ctx, cancel := context.WithCancel(context.Background())
+	k.compact = cancel
+	k.wg.Go(func() { (&compactor{store: s}).run(ctx) })
 }
 
 // stop ends the work and waits for it.
 func (k *keeper) stop() {
 	close(k.quit)
+	k.compact()
 	<-k.done
 	k.wg.Wait()
 }

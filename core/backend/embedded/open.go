@@ -19,6 +19,9 @@ const (
 	lockFile  = "LOCK"
 	// formatVersion is that of keys, values and file names.
 	formatVersion = "1"
+	// formatCompacted is that of a store that compaction has written to: releases
+	// before it would take its segments for missing.
+	formatCompacted = "2"
 	// roomToOpen is what the metadata store may write while it opens: what its
 	// log holds, twice.
 	roomToOpen = 8 << 20
@@ -149,9 +152,9 @@ func (s *Store) openMeta() error {
 	if v == nil {
 		return m.set(plainKey(keyFormat), []byte(formatVersion), durable)
 	}
-	if string(v) != formatVersion {
+	if string(v) != formatVersion && string(v) != formatCompacted {
 		return fmt.Errorf("storage.dir %s has the layout of another release (%s, not %s): run that release, or choose another directory",
-			s.cfg.Dir, v, formatVersion)
+			s.cfg.Dir, v, formatCompacted)
 	}
 	return nil
 }

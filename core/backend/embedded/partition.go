@@ -37,6 +37,8 @@ type partition struct {
 	cursors  *[cursorCount]cursor // where readers will go on; nil until one reads
 	turn     int                  // the cursor that is replaced next
 	clean    int64                // before it the log is compacted; of the compactor alone
+	// uncompactable: it has a batch that compaction cannot read; of the compactor alone
+	uncompactable bool
 }
 
 // cursorCount is how many readers of a partition that read on where they

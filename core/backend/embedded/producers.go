@@ -112,3 +112,14 @@ func (s *Store) DescribeProducers(_ context.Context, id backend.Partition) ([]ba
 	}
 	return p.producers.Describe(s.ms(), s.opts.ProducerExpiration.Milliseconds()), nil
 }
+
+// lastBatches returns the base offset of the last batch of each producer that has
+// not expired.
+func (ps *producers) lastBatches(now, expiration int64) map[int64]int64 {
+	last := make(map[int64]int64, ps.Len())
+	for _, state := range ps.Describe(now, expiration) {
+		sent := ps.Get(state.ID).Sent()
+		last[state.ID] = sent[len(sent)-1].Offset
+	}
+	return last
+}
