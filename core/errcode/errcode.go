@@ -13,7 +13,8 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 )
 
-// Log is the code of an error of Produce and ListOffsets; 0 for nil.
+// Log is the code of an error about the log of a partition: of Produce,
+// ListOffsets, DeleteRecords, OffsetForLeaderEpoch and DescribeProducers; 0 for nil.
 func Log(err error) int16 {
 	return code(err, kerr.NotLeaderForPartition, kerr.RequestTimedOut, kerr.KafkaStorageError)
 }
@@ -35,6 +36,13 @@ func Offsets(err error) int16 {
 // Topics is the code of an error about topics and configs; 0 for nil.
 func Topics(err error) int16 {
 	return code(err, kerr.NotController, kerr.RequestTimedOut, kerr.KafkaStorageError)
+}
+
+// Disk is the code of an error about where logs lie: of DescribeLogDirs and
+// AlterReplicaLogDirs; 0 for nil. A store that cannot be reached reads as a
+// directory that is offline.
+func Disk(err error) int16 {
+	return code(err, kerr.KafkaStorageError, kerr.KafkaStorageError, kerr.KafkaStorageError)
 }
 
 // plain holds the errors that mean the same to every request.

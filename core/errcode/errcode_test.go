@@ -50,3 +50,13 @@ func TestCodes(t *testing.T) {
 		})
 	}
 }
+
+// A store that cannot tell where its logs lie is a directory that is offline.
+func TestDisk(t *testing.T) {
+	for err, want := range map[error]int16{
+		nil: 0, backend.ErrUnavailable: 56, backend.ErrOutcomeUnknown: 56, context.DeadlineExceeded: 56, backend.ErrStorage: 56,
+		errors.New("nobody foresaw this"): -1, backend.ErrUnknownPartition: 3,
+	} {
+		require.Equal(t, want, Disk(err), "%v", err)
+	}
+}

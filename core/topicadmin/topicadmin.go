@@ -89,15 +89,14 @@ func CheckReplicas(node int32, replicas []int32) Fault {
 	if len(replicas) == 0 {
 		return Refuse(kerr.InvalidReplicaAssignment, "The manual partition assignment includes an empty replica list.")
 	}
-	sorted := slices.Sorted(slices.Values(replicas))
-	for i, r := range sorted {
-		if i > 0 && r == sorted[i-1] {
-			return Refuse(kerr.InvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", r)
-		}
-	}
-	for _, r := range sorted {
-		if r != node {
+	// In Kafka's order: the lowest faulty broker is named, one that is not there
+	// before one that is there twice.
+	for i, sorted := 0, slices.Sorted(slices.Values(replicas)); i < len(sorted); i++ {
+		switch r := sorted[i]; {
+		case r != node:
 			return Refuse(kerr.InvalidReplicaAssignment, "The manual partition assignment includes broker %d, but no such broker is registered.", r)
+		case i > 0: // so is the one before
+			return Refuse(kerr.InvalidReplicaAssignment, "The manual partition assignment includes the broker %d more than once.", r)
 		}
 	}
 	return Fault{}

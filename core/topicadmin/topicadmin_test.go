@@ -62,16 +62,24 @@ func TestRepeated(t *testing.T) {
 func TestCheckReplicas(t *testing.T) {
 	t.Parallel()
 	require.True(t, CheckReplicas(1, []int32{1}).OK())
-	for want, replicas := range map[string][]int32{
-		"The manual partition assignment includes an empty replica list.":                       {},
-		"The manual partition assignment includes the broker 1 more than once.":                 {1, 1},
-		"The manual partition assignment includes the broker 2 more than once.":                 {2, 1, 2},
-		"The manual partition assignment includes broker 2, but no such broker is registered.":  {1, 2},
-		"The manual partition assignment includes broker -1, but no such broker is registered.": {-1},
+	// What a broker of Kafka 4.4 says.
+	const twice, stranger = "The manual partition assignment includes the broker %d more than once.",
+		"The manual partition assignment includes broker %d, but no such broker is registered."
+	for _, c := range []struct {
+		replicas []int32
+		want     string
+	}{
+		{nil, "The manual partition assignment includes an empty replica list."},
+		{[]int32{1, 1}, fmt.Sprintf(twice, 1)},
+		{[]int32{1, 1, 2}, fmt.Sprintf(twice, 1)},
+		{[]int32{2, 2, 1}, fmt.Sprintf(stranger, 2)},
+		{[]int32{2, 2}, fmt.Sprintf(stranger, 2)},
+		{[]int32{1, 2}, fmt.Sprintf(stranger, 2)},
+		{[]int32{3, 2, -1}, fmt.Sprintf(stranger, -1)},
 	} {
-		f := CheckReplicas(1, replicas)
+		f := CheckReplicas(1, c.replicas)
 		require.Equal(t, kerr.InvalidReplicaAssignment.Code, f.Code)
-		require.Equal(t, want, *f.Message)
+		require.Equal(t, c.want, *f.Message, "%v", c.replicas)
 	}
 }
 

@@ -14,25 +14,48 @@ import (
 	"github.com/iggykafka/gateway/core/handlertest"
 )
 
-// Failing puts a request to a handler whose store fails in every method, at
-// every version and for every kind of failure. The answer must decode in the
-// layout of its version, and codes, which returns the error codes of a
-// response, must give at least one, and only the one that the failure has.
+// Codes are what a handler answers when its store fails.
+type Codes struct{ Unavailable, OutcomeUnknown, Storage int16 }
+
+// The codes of requests about topics, about the logs of partitions, and about
+// where logs lie; see package errcode.
+var (
+	TopicCodes = Codes{41, 7, 56}
+	LogCodes   = Codes{6, 7, 56}
+	DiskCodes  = Codes{56, 56, 56}
+)
+
+// Failing is FailingWith for requests about topics.
 func Failing(t *testing.T, s *Topics, h handler.Handler, request func(version int16) kmsg.Request, codes func(kmsg.Response) []int16) {
+	t.Helper()
+	FailingWith(t, TopicCodes, s, "", h, request, codes)
+}
+
+// FailingWith puts a request to a handler whose store fails in one method, or in
+// every one for "", at every version and for every kind of failure. The answer
+// must decode in the layout of its version, and codes, which returns the error
+// codes of a response, must give at least one, and only the one that the failure
+// has.
+func FailingWith(t *testing.T, want Codes, s *Topics, method string, h handler.Handler, request func(version int16) kmsg.Request, codes func(kmsg.Response) []int16) {
 	t.Helper()
 	call := handler.Call{MaxFrame: 1 << 20}
 	for _, c := range []struct {
 		err  error
 		code int16
 	}{
-		{backend.ErrUnavailable, 41},
-		{backend.ErrOutcomeUnknown, 7},
-		{context.DeadlineExceeded, 7},
-		{backend.ErrStorage, 56},
+		{backend.ErrUnavailable, want.Unavailable},
+		{backend.ErrOutcomeUnknown, want.OutcomeUnknown},
+		{context.DeadlineExceeded, want.OutcomeUnknown},
+		{backend.ErrStorage, want.Storage},
 		{errors.New("nobody foresaw this"), -1},
 	} {
 		err := fmt.Errorf("topic t: %w", c.err)
-		s.Before = func(string) error { return err }
+		s.Before = func(called string) error {
+			if method == "" || method == called {
+				return err
+			}
+			return nil
+		}
 		for v := h.Spec().Min; v <= h.Spec().Max; v++ {
 			req := request(v)
 			req.SetVersion(v)
