@@ -1,0 +1,18 @@
+package alterreplicalogdirs
+
+import (
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/guard"
+)
+
+// shape is the request body of every served version.
+var shape = guard.Body(2,
+	guard.Array[kmsg.AlterReplicaLogDirsRequestDir](
+		guard.String(), // path
+		guard.Array[kmsg.AlterReplicaLogDirsRequestDirTopic](
+			guard.String(),
+			guard.Array[int32](guard.Int32()),
+		),
+	),
+)

@@ -1,0 +1,6 @@
+package unregisterbroker
+
+import "github.com/iggykafka/gateway/core/guard"
+
+// shape is the request body.
+var shape = guard.Body(0, guard.Int32()) // broker id
