@@ -244,7 +244,8 @@ type Offsets interface {
 type Groups interface {
 	// EachGroup calls each once for every group that has a saved state, committed
 	// offsets or both, in order of their names; state is nil where none was saved.
-	// It stops at the first error of each and returns it.
+	// It stops at the first error of each and returns it. each may call the
+	// backend, and must not change state.
 	EachGroup(ctx context.Context, each func(group string, state []byte) error) error
 	// SaveGroup stores the state of a group in place of what was stored; nil
 	// forgets it. After a crash the old state is there or the new one. ErrTooLarge

@@ -76,6 +76,15 @@ func eachGroup(h *harness) {
 	require.Equal(h, refused, err, "the error of each is returned as it is")
 	require.Equal(h, 3, calls)
 
+	// each may call the backend, the groups that it is told of included.
+	require.NoError(h, h.Backend.EachGroup(ctx, func(group string, state []byte) error {
+		if _, err := h.Backend.ExpireOffsets(ctx, group, time.UnixMilli(0), nil); err != nil || state == nil {
+			return err
+		}
+		return h.Backend.SaveGroup(ctx, group, bytes.Clone(state))
+	}))
+	require.Equal(h, want, h.groups())
+
 	h.saveGroup("b", "another")
 	h.saveGroup("", "of nobody")
 	require.NoError(h, h.Backend.SaveGroup(ctx, "a", nil))

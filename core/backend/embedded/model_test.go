@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func TestModel(t *testing.T) {
 			"resend": m.resend,
 			"tick":   func(rt *rapid.T) { require.NoError(rt, m.store.Tick()) },
 			"retain": m.retain,
+			"delete": m.delete,
 			"elapse": func(rt *rapid.T) {
 				m.now = m.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Hour}).Draw(rt, "time"))
 			},
@@ -188,13 +190,46 @@ func (m *model) retain(rt *rapid.T) {
 	}
 }
 
+// delete moves the start of the log to any record, or does not.
+func (m *model) delete(rt *rapid.T) {
+	end := int64(len(m.all))
+	before := rapid.OneOf(
+		rapid.Int64Range(m.start-2, end+2), rapid.Int64Range(m.start, min(m.start+2, end)), rapid.Just(end),
+	).Draw(rt, "before")
+	start, err := m.store.DeleteRecords(m.Context(), m.p, before)
+	if before > end {
+		require.ErrorIs(rt, err, backend.ErrOffsetOutOfRange)
+		return
+	}
+	require.NoError(rt, err)
+	m.start = max(m.start, before)
+	require.Equal(rt, m.start, start)
+	size := 0
+	for at := m.start; at < end; at++ {
+		if at == m.start || at == m.base[at] {
+			size += m.sizes[at]
+		}
+	}
+	sizes, err := m.store.Sizes(m.Context(), m.p.Topic)
+	require.NoError(rt, err)
+	require.GreaterOrEqual(rt, sizes[0], int64(size))
+	require.LessOrEqual(rt, sizes[0], int64(size+1048576), "whole segments below the start are gone")
+	for _, at := range []int64{m.start - 1, end + 1} {
+		_, bounds, err := m.store.Read(m.Context(), backend.Read{Partition: m.p, Offset: at, MaxBytes: 100, AtLeastOne: true})
+		require.ErrorIs(rt, err, backend.ErrOffsetOutOfRange)
+		require.Equal(rt, backend.Bounds{Start: m.start, End: end}, bounds)
+	}
+}
+
 // check looks at the ends, and now and then at all of it.
 func (m *model) check(rt *rapid.T) {
 	bounds, err := m.store.Bounds(m.Context(), m.p)
 	require.NoError(rt, err)
 	require.Equal(rt, backend.Bounds{Start: m.start, End: int64(len(m.all))}, bounds)
 	if rapid.IntRange(0, 9).Draw(rt, "all") == 0 {
-		got := readLog(m, m.store, m.p)
+		got := slices.DeleteFunc(readLog(m, m.store, m.p), func(r backendtest.Record) bool {
+			return r.Offset < m.start // the batch that holds the start comes whole
+		})
 		require.Len(rt, got, len(m.all)-int(m.start))
 		for i := range got {
 			require.Equal(rt, m.all[int(m.start)+i].Offset, got[i].Offset)
