@@ -32,17 +32,23 @@ import (
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/handlers/alterconfigs"
+	"github.com/iggykafka/gateway/handlers/alterpartitionassignments"
+	"github.com/iggykafka/gateway/handlers/alterreplicalogdirs"
 	"github.com/iggykafka/gateway/handlers/apiversions"
 	"github.com/iggykafka/gateway/handlers/createpartitions"
 	"github.com/iggykafka/gateway/handlers/createtopics"
 	"github.com/iggykafka/gateway/handlers/deletegroups"
+	"github.com/iggykafka/gateway/handlers/deleterecords"
 	"github.com/iggykafka/gateway/handlers/deletetopics"
 	"github.com/iggykafka/gateway/handlers/describecluster"
 	"github.com/iggykafka/gateway/handlers/describeconfigs"
 	"github.com/iggykafka/gateway/handlers/describegroups"
+	"github.com/iggykafka/gateway/handlers/describelogdirs"
+	"github.com/iggykafka/gateway/handlers/describeproducers"
 	"github.com/iggykafka/gateway/handlers/describequorum"
 	"github.com/iggykafka/gateway/handlers/describetopicpartitions"
 	"github.com/iggykafka/gateway/handlers/describetransactions"
+	"github.com/iggykafka/gateway/handlers/electleaders"
 	"github.com/iggykafka/gateway/handlers/fetch"
 	"github.com/iggykafka/gateway/handlers/findcoordinator"
 	"github.com/iggykafka/gateway/handlers/heartbeat"
@@ -53,13 +59,16 @@ import (
 	"github.com/iggykafka/gateway/handlers/listconfigresources"
 	"github.com/iggykafka/gateway/handlers/listgroups"
 	"github.com/iggykafka/gateway/handlers/listoffsets"
+	"github.com/iggykafka/gateway/handlers/listpartitionreassignments"
 	"github.com/iggykafka/gateway/handlers/listtransactions"
 	"github.com/iggykafka/gateway/handlers/metadata"
 	"github.com/iggykafka/gateway/handlers/offsetcommit"
 	"github.com/iggykafka/gateway/handlers/offsetdelete"
 	"github.com/iggykafka/gateway/handlers/offsetfetch"
+	"github.com/iggykafka/gateway/handlers/offsetforleaderepoch"
 	"github.com/iggykafka/gateway/handlers/produce"
 	"github.com/iggykafka/gateway/handlers/syncgroup"
+	"github.com/iggykafka/gateway/handlers/unregisterbroker"
 	"github.com/iggykafka/gateway/handlers/updatefeatures"
 )
 
@@ -105,16 +114,25 @@ func Handlers(opts ...Option) fx.Option {
 		api{18, apiversions.Module},
 		api{19, createtopics.Module},
 		api{20, deletetopics.Module},
+		api{21, deleterecords.Module},
 		api{22, initproducerid.Module},
+		api{23, offsetforleaderepoch.Module},
 		api{32, describeconfigs.Module},
 		api{33, alterconfigs.Module},
+		api{34, alterreplicalogdirs.Module},
+		api{35, describelogdirs.Module},
 		api{37, createpartitions.Module},
 		api{42, deletegroups.Module},
+		api{43, electleaders.Module},
 		api{44, incrementalalterconfigs.Module},
+		api{45, alterpartitionassignments.Module},
+		api{46, listpartitionreassignments.Module},
 		api{47, offsetdelete.Module},
 		api{55, describequorum.Module},
 		api{57, updatefeatures.Module},
 		api{60, describecluster.Module},
+		api{61, describeproducers.Module},
+		api{64, unregisterbroker.Module},
 		api{65, describetransactions.Module},
 		api{66, listtransactions.Module},
 		api{74, listconfigresources.Module},

@@ -111,9 +111,9 @@ func TestWithout(t *testing.T) {
 	require.ErrorContains(t, err, "gateway.Without(17): the list has no handler for key 17 (SASLHandshake)")
 }
 
-// describeLogDirs and describeAgain answer keys in the tests below.
-func describeLogDirs(_ context.Context, _ handler.Call, req *kmsg.DescribeLogDirsRequest) (*kmsg.DescribeLogDirsResponse, error) {
-	return req.ResponseKind().(*kmsg.DescribeLogDirsResponse), nil
+// describeACLs and describeAgain answer keys in the tests below.
+func describeACLs(_ context.Context, _ handler.Call, req *kmsg.DescribeACLsRequest) (*kmsg.DescribeACLsResponse, error) {
+	return req.ResponseKind().(*kmsg.DescribeACLsResponse), nil
 }
 
 func describeAgain(_ context.Context, _ handler.Call, req *kmsg.DescribeGroupsRequest) (*kmsg.DescribeGroupsResponse, error) {
@@ -136,7 +136,7 @@ func TestStartUpFaultsAreReportedTogether(t *testing.T) {
 		return handler.New(0, 6, shape, bad, describeAgain)
 	}
 	_, _, err := compose(t, gateway.Plugins(),
-		replace(handler.New(1, 99, shape, handler.Policy{}, describeLogDirs)),
+		replace(handler.New(1, 99, shape, handler.Policy{}, describeACLs)),
 		add(describe(handler.CloseConnection)),
 	)
 	require.Error(t, err)
@@ -151,8 +151,8 @@ func TestStartUpFaultsAreReportedTogether(t *testing.T) {
 	require.Contains(t, lines[0], "github.com/iggykafka/gateway/handlers/describegroups.")
 	require.Contains(t, lines[0], here+"describeAgain")
 	for _, line := range lines[1:] {
-		require.Contains(t, line, "key 35 (DescribeLogDirs): ")
-		require.Contains(t, line, here+"describeLogDirs")
+		require.Contains(t, line, "key 29 (DescribeACLs): ")
+		require.Contains(t, line, here+"describeACLs")
 	}
 	require.Contains(t, report, "serves version 99, the codec knows versions to")
 	require.Contains(t, report, "no policy for bad requests")

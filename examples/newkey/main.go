@@ -1,38 +1,38 @@
-// Command newkey is a gateway that serves one key more: DescribeLogDirs (35),
-// which says where a broker keeps its records. The handler lives here, outside
-// of the gateway's own folders, and is added by one word in main.
+// Command newkey is a gateway that serves one key more: DescribeACLs (29), which
+// says who may do what. The handler lives here, outside of the gateway's own
+// folders, and is added by one word in main.
 package main
 
 import (
 	"context"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway"
 	"github.com/iggykafka/gateway/app"
-	"github.com/iggykafka/gateway/core/backend/embedded"
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/handler"
 )
 
-func main() { app.Main(gateway.Plugins(), logDirs) }
+func main() { app.Main(gateway.Plugins(), acls) }
 
-// shape describes the request at every version: topics, or null for all.
-var shape = guard.Body(2, guard.Array[kmsg.DescribeLogDirsRequestTopic](
-	guard.String(), guard.Array[int32](guard.Int32())).Nullable())
+// shape describes the request at every version.
+var shape = guard.Body(2,
+	guard.Int8(), guard.String().Nullable(), guard.Int8(), // type, name and pattern of the resource
+	guard.String().Nullable(), guard.String().Nullable(), // principal, host
+	guard.Int8(), guard.Int8()) // operation, permission
 
-var logDirs = fx.Module("describelogdirs", fx.Provide(func(store embedded.Config) handler.Out {
-	return handler.Out{Handler: handler.New(1, 4, shape, handler.CloseConnection, describer{store.Dir}.describe)}
+var badRequest = handler.InvalidRequest(func(r *kmsg.DescribeACLsResponse, code int16) { r.ErrorCode = code })
+
+var acls = fx.Module("describeacls", fx.Provide(func() handler.Out {
+	return handler.Out{Handler: handler.New(1, 3, shape, badRequest, describe)}
 }))
 
-type describer struct{ dir string }
-
-// describe names the folder; it lists no partitions.
-func (d describer) describe(_ context.Context, _ handler.Call, req *kmsg.DescribeLogDirsRequest) (*kmsg.DescribeLogDirsResponse, error) {
-	resp := req.ResponseKind().(*kmsg.DescribeLogDirsResponse)
-	dir := kmsg.NewDescribeLogDirsResponseDir()
-	dir.Dir = d.dir
-	resp.Dirs = append(resp.Dirs, dir)
+// describe says that anybody may do anything, as Kafka does without an authorizer.
+func describe(context.Context, handler.Call, *kmsg.DescribeACLsRequest) (*kmsg.DescribeACLsResponse, error) {
+	resp := kmsg.NewPtrDescribeACLsResponse()
+	resp.ErrorCode, resp.ErrorMessage = kerr.SecurityDisabled.Code, kmsg.StringPtr("No Authorizer is configured on the broker")
 	return resp, nil
 }
