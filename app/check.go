@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 )
 
@@ -35,6 +36,7 @@ func boundsOf(f field) bounds {
 		"budget_wait",                    // 0: not at all
 		"offsets.metadata_max",           // 0: only empty metadata
 		"iggy.cache_bytes",               // 0: nothing is kept
+		"metrics.lag_series_max",         // 0: no lag is shown
 		"groups.initial_rebalance_delay", // 0: not at all
 		"groups.max_rebalance_timeout":   // 0: no cap
 		b.least = 0
@@ -56,7 +58,7 @@ func (l *loaded) check(faults *Faults) {
 		faults.add("%s: %s (%s)", key, fmt.Sprintf(format, args...), origin)
 	}
 	// Sections that know their own rules, first: they say more.
-	sections := []interface{ Validate() error }{l.Server, l.Admin}
+	sections := []interface{ Validate() error }{l.Server, l.Admin, l.Tracing}
 	switch chosen.Choice(l.Storage.Backend) {
 	case chosen.Embedded:
 		sections = append(sections, l.Storage.Config)
@@ -107,6 +109,8 @@ func (l *loaded) checkWords(fault func(key, format string, args ...any)) {
 		allowed    []string
 	}{
 		{"storage.backend", l.Storage.Backend, chosen.Choices()},
+		{"groups.retain_client_identity", string(l.Groups.RetainClientIdentity),
+			[]string{string(coordinator.Auto), string(coordinator.On), string(coordinator.Off)}},
 		{"log.level", l.Log.Level, []string{"debug", "info", "warn", "error"}},
 		{"log.format", l.Log.Format, []string{"console", "json"}},
 	} {

@@ -4,12 +4,14 @@ import (
 	"time"
 
 	"github.com/iggykafka/gateway/admin"
+	"github.com/iggykafka/gateway/admin/metrics"
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/embedded"
 	"github.com/iggykafka/gateway/core/backend/iggy"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/tracing"
 )
 
 // Config is the whole configuration of the gateway. The tags are the keys'
@@ -37,6 +39,8 @@ type Config struct {
 	Groups   coordinator.Config `koanf:"groups"`
 	Log      Log                `koanf:"log"`
 	Admin    admin.Config       `koanf:"admin"`
+	Metrics  metrics.Config     `koanf:"metrics"`
+	Tracing  tracing.Config     `koanf:"tracing"`
 }
 
 // Storage is the section "storage".
@@ -90,5 +94,7 @@ func DefaultConfig() Config {
 		Groups:   coordinator.DefaultConfig(),
 		Log:      Log{Level: "info", Format: "console"},
 		Admin:    admin.DefaultConfig(),
+		Metrics:  metrics.DefaultConfig(),
+		Tracing:  tracing.DefaultConfig(),
 	}
 }

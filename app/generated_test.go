@@ -107,7 +107,7 @@ func sentence(name, comment string) string {
 	return string(runes)
 }
 
-var defaultInText = regexp.MustCompile(`\b[Dd]efault ([^:;).]+)`)
+var defaultInText = regexp.MustCompile(`\b[Dd]efault ((?:[^:;).]|\.\d)+)`)
 
 // Every key says what it means, and the default that it names is the true one.
 func TestEveryKeySaysItsDefault(t *testing.T) {

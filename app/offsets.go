@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/fx"
 
+	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/journal"
 	"github.com/iggykafka/gateway/core/backend/offsetfile"
@@ -108,6 +109,7 @@ func (p program) withStore(ctx context.Context, l loaded, work func(context.Cont
 		l.options(log),
 		fx.Options(p.modules...),
 		fx.Decorate(func() *server.Server { return nil }), // so none is made
+		fx.Decorate(func() coordinator.Coordinator { return nil }),
 		fx.Decorate(func(fx.Shutdowner) fx.Shutdowner { return shutdowner{failed} }),
 		fx.Populate(&store),
 	)

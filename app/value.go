@@ -13,7 +13,7 @@ import (
 var durationType = reflect.TypeFor[time.Duration]()
 
 // kindOf returns how a key's value is written: "duration", "size", "int",
-// "bool" or "text".
+// "number", "bool" or "text".
 func kindOf(f field) string {
 	switch {
 	case f.value.Type() == durationType:
@@ -22,6 +22,8 @@ func kindOf(f field) string {
 		return "size"
 	case f.value.CanInt():
 		return "int"
+	case f.value.CanFloat():
+		return "number"
 	case f.value.Kind() == reflect.Bool:
 		return "bool"
 	default:
@@ -57,8 +59,10 @@ func setField(f field, raw any) error {
 	case nil:
 		return fmt.Errorf("has no value; give it one or leave the key out")
 	case string, bool, int, int64, uint64:
-	case float64: // 1e6, or an integer beyond 64 bits
-		return fmt.Errorf("%s is not a whole number; write all its digits", text)
+	case float64: // for another kind 1e6, or an integer beyond 64 bits
+		if kindOf(f) != "number" {
+			return fmt.Errorf("%s is not a whole number; write all its digits", text)
+		}
 	default:
 		return fmt.Errorf("takes one value, not a list or a section")
 	}
@@ -88,6 +92,12 @@ func setField(f field, raw any) error {
 			return fmt.Errorf("%q is not a whole number from %d to %d", text, b.least, b.most)
 		}
 		f.value.SetInt(v)
+	case "number":
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", text)
+		}
+		f.value.SetFloat(v)
 	default:
 		f.value.SetString(text)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -20,6 +21,26 @@ type Budget struct {
 	total int64
 	wait  time.Duration
 	sem   *semaphore.Weighted
+
+	used           atomic.Int64
+	waits, refused atomic.Uint64
+	waited         atomic.Int64 // nanoseconds
+}
+
+// Stats tells what a budget is used for.
+type Stats struct {
+	Total, Used int64         // bytes
+	Waits       uint64        // reservations that found it spent
+	Waited      time.Duration // by all of them
+	Refused     uint64        // those that got nothing
+}
+
+// Stats returns the figures of this moment.
+func (b *Budget) Stats() Stats {
+	return Stats{
+		Total: b.total, Used: b.used.Load(),
+		Waits: b.waits.Load(), Waited: time.Duration(b.waited.Load()), Refused: b.refused.Load(),
+	}
 }
 
 // NewBudget returns a budget of total bytes; a request waits at most wait for
@@ -56,21 +77,33 @@ func (l *Lease) Reserve(ctx context.Context, n int64) error {
 	case b == nil || n <= 0:
 		return nil
 	case b.sem.TryAcquire(n):
-		l.held += n
+		l.hold(n)
 		return nil
 	case n > b.total:
+		b.refused.Add(1)
 		return fmt.Errorf("%w: %d bytes asked of %d", ErrBudget, n, b.total)
 	}
+	b.waits.Add(1)
+	began := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, b.wait)
 	defer cancel()
-	if err := b.sem.Acquire(waiting, n); err != nil {
+	err := b.sem.Acquire(waiting, n)
+	b.waited.Add(int64(time.Since(began)))
+	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		b.refused.Add(1)
 		return fmt.Errorf("%w: no %d bytes within %v", ErrBudget, n, b.wait)
 	}
-	l.held += n
+	l.hold(n)
 	return nil
+}
+
+// hold books what has been acquired.
+func (l *Lease) hold(n int64) {
+	l.held += n
+	l.budget.used.Add(n)
 }
 
 // Held returns the bytes that the lease holds of the budget.
@@ -79,6 +112,7 @@ func (l *Lease) Held() int64 { return l.held }
 // Release gives everything back. The lease can be used again.
 func (l *Lease) Release() {
 	if l.held > 0 {
+		l.budget.used.Add(-l.held)
 		l.budget.sem.Release(l.held)
 		l.held = 0
 	}

@@ -85,7 +85,7 @@ func New(
 	s.drain, s.beginDrain = context.WithCancel(context.Background())
 	s.base, s.endCalls = context.WithCancel(context.Background())
 	var err error
-	if s.metrics, err = newMetrics(reg, s.connections); err != nil {
+	if s.metrics, err = newMetrics(reg, s.connections, budget.Stats); err != nil {
 		return nil, fmt.Errorf("metrics of the server: %w", err)
 	}
 	return s, nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 )
 
 // Config is the section "tracing".
@@ -14,12 +13,12 @@ type Config struct {
 	// without a path gets /v1/traces.
 	Endpoint string `koanf:"endpoint"`
 	// SampleRatio is the share of requests that are traced, from 0 to 1 (default
-	// "0.01": one in a hundred).
-	SampleRatio string `koanf:"sample_ratio"`
+	// 0.01: one in a hundred).
+	SampleRatio float64 `koanf:"sample_ratio"`
 }
 
 // DefaultConfig returns the defaults.
-func DefaultConfig() Config { return Config{SampleRatio: "0.01"} }
+func DefaultConfig() Config { return Config{SampleRatio: 0.01} }
 
 // Validate returns all faults of the configuration as one error, each with the
 // name of its key; nil when there is none.
@@ -31,17 +30,8 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("tracing.endpoint: %q is not a URL; write http://host:port or https://host:port", c.Endpoint))
 		}
 	}
-	if _, err := c.ratio(); err != nil {
-		errs = append(errs, err)
+	if !(c.SampleRatio >= 0 && c.SampleRatio <= 1) { // so that NaN is none
+		errs = append(errs, fmt.Errorf("tracing.sample_ratio: %v is not from 0 to 1", c.SampleRatio))
 	}
 	return errors.Join(errs...)
-}
-
-// ratio returns SampleRatio as a number.
-func (c Config) ratio() (float64, error) {
-	ratio, err := strconv.ParseFloat(c.SampleRatio, 64)
-	if err != nil || !(ratio >= 0 && ratio <= 1) { // so that NaN is none
-		return 0, fmt.Errorf("tracing.sample_ratio: %q is not a number from 0 to 1", c.SampleRatio)
-	}
-	return ratio, nil
 }

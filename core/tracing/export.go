@@ -33,10 +33,6 @@ type Exporter struct {
 // NewExporter returns an exporter, and makes no connection yet. The configuration
 // must be valid and have an endpoint.
 func NewExporter(c Config, log *zap.Logger) (*Exporter, error) {
-	ratio, err := c.ratio()
-	if err != nil {
-		return nil, err
-	}
 	opts := []otlptracehttp.Option{
 		otlptracehttp.WithEndpointURL(withPath(c.Endpoint)),
 		otlptracehttp.WithTimeout(exportTimeout),
@@ -49,7 +45,7 @@ func NewExporter(c Config, log *zap.Logger) (*Exporter, error) {
 		return nil, err
 	}
 	return &Exporter{sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.TraceIDRatioBased(ratio)),
+		sdktrace.WithSampler(sdktrace.TraceIDRatioBased(c.SampleRatio)),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", "kafka-gateway"),
 			attribute.String("service.version", version()),

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/embedded"
 	"github.com/iggykafka/gateway/core/backend/iggy"
+	"github.com/iggykafka/gateway/core/backend/measured"
+	"github.com/iggykafka/gateway/core/tracing"
 )
 
 // Module provides the chosen backend. It asks for a Choice and for what the
@@ -21,9 +24,19 @@ type params struct {
 	Choice   Choice
 	Embedded embedded.Params
 	Iggy     iggy.Params
+	Metrics  prometheus.Registerer `optional:"true"`
+	Tracer   *tracing.Tracer       `optional:"true"`
 }
 
 func provide(p params) (backend.Backend, error) {
+	b, err := p.choose()
+	if err != nil || p.Metrics == nil {
+		return b, err
+	}
+	return measured.New(b, p.Metrics, p.Tracer)
+}
+
+func (p params) choose() (backend.Backend, error) {
 	switch p.Choice {
 	case Embedded:
 		return embedded.Provide(p.Embedded), nil
