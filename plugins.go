@@ -27,10 +27,16 @@ import (
 	"github.com/iggykafka/gateway/admin/health"
 	"github.com/iggykafka/gateway/admin/metrics"
 	"github.com/iggykafka/gateway/admin/profiles"
+	"github.com/iggykafka/gateway/coordinator"
+	chosencoordinator "github.com/iggykafka/gateway/coordinator/chosen"
+	"github.com/iggykafka/gateway/coordinator/durable"
 	"github.com/iggykafka/gateway/coordinator/memory"
+	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/core/telemetry"
+	"github.com/iggykafka/gateway/core/tracing"
 	"github.com/iggykafka/gateway/handlers/alterconfigs"
 	"github.com/iggykafka/gateway/handlers/alterpartitionassignments"
 	"github.com/iggykafka/gateway/handlers/alterreplicalogdirs"
@@ -51,6 +57,7 @@ import (
 	"github.com/iggykafka/gateway/handlers/electleaders"
 	"github.com/iggykafka/gateway/handlers/fetch"
 	"github.com/iggykafka/gateway/handlers/findcoordinator"
+	"github.com/iggykafka/gateway/handlers/gettelemetrysubscriptions"
 	"github.com/iggykafka/gateway/handlers/heartbeat"
 	"github.com/iggykafka/gateway/handlers/incrementalalterconfigs"
 	"github.com/iggykafka/gateway/handlers/initproducerid"
@@ -67,6 +74,7 @@ import (
 	"github.com/iggykafka/gateway/handlers/offsetfetch"
 	"github.com/iggykafka/gateway/handlers/offsetforleaderepoch"
 	"github.com/iggykafka/gateway/handlers/produce"
+	"github.com/iggykafka/gateway/handlers/pushtelemetry"
 	"github.com/iggykafka/gateway/handlers/syncgroup"
 	"github.com/iggykafka/gateway/handlers/unregisterbroker"
 	"github.com/iggykafka/gateway/handlers/updatefeatures"
@@ -86,13 +94,14 @@ func Admin() fx.Option {
 		metrics.Module,
 		health.Module,
 		profiles.Module,
+		tracing.Module,
 	)
 }
 
 // Core takes requests in and answers out: listener, connections, the table of
 // handlers.
 func Core() fx.Option {
-	return fx.Options(server.Module, dispatch.Module)
+	return fx.Options(server.Module, dispatch.Module, telemetry.Module)
 }
 
 // Handlers answers the API keys, one line each.
@@ -135,14 +144,27 @@ func Handlers(opts ...Option) fx.Option {
 		api{64, unregisterbroker.Module},
 		api{65, describetransactions.Module},
 		api{66, listtransactions.Module},
+		api{71, gettelemetrysubscriptions.Module},
+		api{72, pushtelemetry.Module},
 		api{74, listconfigresources.Module},
 		api{75, describetopicpartitions.Module},
 	)
 }
 
-// Coordinator keeps the consumer groups. Another one is a module that provides
-// a coordinator.Coordinator; exactly one may be in the list.
-func Coordinator() fx.Option { return memory.Module }
+// Coordinator keeps the consumer groups: the one of this list that
+// groups.coordinator names. One that keeps what outlives the process asks for a
+// coordinator.Ledger, which the backend is. A module that provides a
+// coordinator.Coordinator, such as memory.Module, may stand in the place of this
+// list; exactly one may be there.
+func Coordinator() fx.Option {
+	return fx.Options(chosencoordinator.Module, fx.Provide(ledger),
+		memory.Candidate,
+		durable.Candidate,
+	)
+}
+
+// ledger is the backend, as coordinators see it.
+func ledger(b backend.Backend) coordinator.Ledger { return b }
 
 // Backend keeps topics, records and committed offsets where storage.backend
 // says: in files, in memory, or in an Apache Iggy server. Another one is a module

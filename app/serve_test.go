@@ -110,7 +110,7 @@ func TestModulesThatDoNotFit(t *testing.T) {
 		},
 		{
 			[]fx.Option{gateway.Plugins(), coordinatortest.Module(&coordinatortest.Fake{})},
-			`cannot provide function "[^"]*/coordinatortest"\..*: already provided by "[^"]*/coordinator/memory"\..*`,
+			`cannot provide function "[^"]*/coordinatortest"\..*: already provided by "[^"]*/coordinator/chosen"\..*`,
 		},
 	} {
 		var out, errs bytes.Buffer

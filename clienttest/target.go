@@ -42,7 +42,7 @@ func Broker() (string, bool) {
 func (s Storage) Start(t testing.TB, changes ...func(*app.Config)) string {
 	t.Helper()
 	return gatewaytest.Start(t, gatewaytest.Config(func(c *app.Config) {
-		c.Groups.RetainClientIdentity = true
+		c.Groups.RetainClientIdentity = "true"
 		s.configure(c)
 		for _, change := range changes {
 			change(c)

@@ -8,6 +8,11 @@ import (
 // Config is the section "groups". Every limit counts over what is stored, so a
 // zero is not "no limit" but refused at start-up, except where said.
 type Config struct {
+	// Coordinator says what becomes of consumer groups (default memory: a group
+	// goes with its last member and with the gateway; durable: a group stays for as
+	// long as it has committed offsets, is kept by the storage backend and goes on
+	// after a restart of the gateway, as in Kafka).
+	Coordinator string `koanf:"coordinator"`
 	// MinSessionTimeout is the shortest session timeout that a member may ask
 	// for (default 6s).
 	MinSessionTimeout time.Duration `koanf:"min_session_timeout"`
@@ -40,9 +45,35 @@ type Config struct {
 	// MemoryBudget bounds everything that all groups keep, in bytes (default
 	// 256 MiB).
 	MemoryBudget int64 `koanf:"memory_budget"`
-	// RetainClientIdentity keeps each member's client id and host and shows
-	// them in DescribeGroups (default false: both are empty).
-	RetainClientIdentity bool `koanf:"retain_client_identity"`
+	// RetainClientIdentity keeps each member's client id and host and shows them in
+	// DescribeGroups: true, false (both are empty), or auto (default auto: true with
+	// the coordinator durable, false with memory).
+	RetainClientIdentity Switch `koanf:"retain_client_identity"`
+	// OffsetsRetention is how long committed offsets outlive the last member of
+	// their group, or, where nobody is subscribed to their topic, their commit
+	// (KIP-211; default 168h). The coordinator memory keeps them for ever.
+	OffsetsRetention time.Duration `koanf:"offsets_retention"`
+	// OffsetsCheckInterval is the time between two looks for offsets whose
+	// retention is over (default 10m). Only the coordinator durable looks.
+	OffsetsCheckInterval time.Duration `koanf:"offsets_check_interval"`
+}
+
+// Switch is on, off, or as the coordinator has it by itself.
+type Switch string
+
+// The positions of a Switch.
+const (
+	Auto Switch = "auto"
+	On   Switch = "true"
+	Off  Switch = "false"
+)
+
+// Or returns the position of a switch that may be on Auto, or not set.
+func (s Switch) Or(auto Switch) Switch {
+	if s == Auto || s == "" {
+		return auto
+	}
+	return s
 }
 
 // DefaultConfig returns the defaults.
@@ -59,6 +90,10 @@ func DefaultConfig() Config {
 		MaxMemberBytes:        1 << 20,
 		MaxRosterBytes:        64 << 20,
 		MemoryBudget:          256 << 20,
+		Coordinator:           "memory",
+		RetainClientIdentity:  Auto,
+		OffsetsRetention:      7 * 24 * time.Hour,
+		OffsetsCheckInterval:  10 * time.Minute,
 	}
 }
 
@@ -93,5 +128,7 @@ func (c Config) Validate() []error {
 	positive("max_member_bytes", c.MaxMemberBytes, c.MaxMemberBytes > 0)
 	positive("max_roster_bytes", c.MaxRosterBytes, c.MaxRosterBytes > 0)
 	positive("memory_budget", c.MemoryBudget, c.MemoryBudget > 0)
+	positive("offsets_retention", c.OffsetsRetention, c.OffsetsRetention > 0)
+	positive("offsets_check_interval", c.OffsetsCheckInterval, c.OffsetsCheckInterval > 0)
 	return faults
 }

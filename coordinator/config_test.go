@@ -32,7 +32,9 @@ groups.max_total_members: 0 is not positive
 groups.max_protocols: 0 is not positive
 groups.max_member_bytes: 0 is not positive
 groups.max_roster_bytes: 0 is not positive
-groups.memory_budget: 0 is not positive`)
+groups.memory_budget: 0 is not positive
+groups.offsets_retention: 0s is not positive
+groups.offsets_check_interval: 0s is not positive`)
 }
 
 func TestCodeNames(t *testing.T) {

@@ -44,7 +44,7 @@ func readRules() rules {
 			require.Equal(s, []string{"pa", "pb", ""}, []string{string(d.Members[0].Assignment), string(d.Members[1].Assignment), string(d.Members[2].Assignment)})
 		},
 		"client identities are kept when asked for": func(s *suite) {
-			s.config(func(c *coordinator.Config) { c.RetainClientIdentity = true })
+			s.config(func(c *coordinator.Config) { c.RetainClientIdentity = coordinator.On })
 			s.join("a", func(r *coordinator.JoinRequest) { r.ClientHost = "/10.0.0.7" })
 			m := s.describe("g").Members[0]
 			require.Equal(s, []string{"a", "/10.0.0.7"}, []string{m.ClientID, m.ClientHost})

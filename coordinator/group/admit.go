@@ -50,21 +50,21 @@ func (g *Group) admit(now time.Time, e Join, id string) {
 		instance := strings.Clone(*r.InstanceID)
 		m.instance = &instance
 	}
-	if g.cfg.RetainClientIdentity {
+	if g.cfg.RetainClientIdentity == coordinator.On {
 		m.clientID, m.clientHost = r.ClientID, r.ClientHost
 	}
 	m.take(g.cfg, r)
 	if len(g.members) == 0 {
 		g.protocolType = r.ProtocolType
-		g.leader = m
+		g.leader, g.since = m, time.Time{}
 	}
 	g.insert(m)
 	g.watch(m.joinBy)
 	switch {
 	case g.phase != preparing:
-		g.open(now, m)
+		g.open(now, m, memberJoined)
 	case g.initial && g.joinDeadline.IsZero(): // the first of the group
-		g.start, g.joinDeadline = now, now.Add(g.cfg.InitialRebalanceDelay)
+		g.start, g.joinDeadline, g.reason = now, now.Add(g.cfg.InitialRebalanceDelay), firstMember
 	case g.initial: // prolongs the delay, when that ends
 		g.admitted = true
 	}

@@ -6,21 +6,33 @@ import (
 
 // state is the phase in Kafka's words. Dead means that there is no group.
 func (g *Group) state() coordinator.State {
-	if g.Empty() {
+	switch {
+	case g.Empty():
 		return coordinator.Dead
+	case g.keep && len(g.members) == 0:
+		return coordinator.Empty
 	}
 	return g.phase
 }
 
-// Describe returns the group as DescribeGroups shows it, at the last tick. The
-// selected protocol and the metadata for it are shown in every phase;
-// assignments are those of the leader's last Sync in this generation.
+// shown returns the protocol that is shown, with the metadata for it: the selected
+// one in every phase, but in groups that are kept, as in Kafka, in Stable alone.
+func (g *Group) shown() (protocol string, ok bool) {
+	if g.keep && g.phase != stable {
+		return "", false
+	}
+	return g.protocol, true
+}
+
+// Describe returns the group as DescribeGroups shows it, at the last tick.
+// Assignments are those of the leader's last Sync in this generation.
 func (g *Group) Describe() coordinator.Description {
+	protocol, ok := g.shown()
 	d := coordinator.Description{
 		Group:        g.id,
 		State:        g.state(),
 		ProtocolType: g.protocolType,
-		Protocol:     g.protocol,
+		Protocol:     protocol,
 	}
 	if len(g.members) == 0 {
 		return d
@@ -32,8 +44,10 @@ func (g *Group) Describe() coordinator.Description {
 			InstanceID: m.instance,
 			ClientID:   m.clientID,
 			ClientHost: m.clientHost,
-			Metadata:   m.metadata(g.protocol),
 			Assignment: m.assignment,
+		}
+		if ok {
+			d.Members[i].Metadata = m.metadata(protocol)
 		}
 	}
 	return d

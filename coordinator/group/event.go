@@ -70,17 +70,18 @@ type Effect struct {
 // Step applies an event at a time. It first expires what has passed by then.
 func (g *Group) Step(now time.Time, e Event) []Effect {
 	e.apply(g, now)
-	return g.effects()
+	return g.effects(now)
 }
 
 // Tick expires what has passed by now.
 func (g *Group) Tick(now time.Time) []Effect {
 	g.tick(now)
-	return g.effects()
+	return g.effects(now)
 }
 
 // effects hands over the answers of a step.
-func (g *Group) effects() []Effect {
+func (g *Group) effects(now time.Time) []Effect {
+	g.settle(now)
 	if g.Empty() {
 		g.reset()
 	}

@@ -142,9 +142,6 @@ func (g *Group) Check() error {
 	return nil
 }
 
-// Generation returns the current generation.
-func (g *Group) Generation() int32 { return g.generation }
-
 // SetGeneration overwrites the generation.
 func (g *Group) SetGeneration(n int32) { g.generation = n }
 

@@ -36,9 +36,11 @@ func (e Heartbeat) apply(g *Group, now time.Time) {
 // rebalance is being prepared, because that is when it gives up its partitions,
 // but not once the next generation has begun.
 //
-// Kafka keeps groups over a restart; here every running consumer meets the row
-// without members after one. UNKNOWN_MEMBER_ID makes it join again, where
-// Kafka's ILLEGAL_GENERATION or GROUP_ID_NOT_FOUND would end it.
+// Kafka keeps groups over a restart; where groups are not kept, every running
+// consumer meets the row without members after one. UNKNOWN_MEMBER_ID makes it
+// join again, where Kafka's ILLEGAL_GENERATION or GROUP_ID_NOT_FOUND would end it.
+// Where they are, a group that is not there was removed, and the answer is Kafka's
+// ILLEGAL_GENERATION (from v9 on GROUP_ID_NOT_FOUND; the version is not known here).
 func (e CheckCommit) apply(g *Group, now time.Time) {
 	g.tick(now)
 	g.answerCode(e.Call, g.checkCommit(now, e.Request))
@@ -46,8 +48,11 @@ func (e CheckCommit) apply(g *Group, now time.Time) {
 
 func (g *Group) checkCommit(now time.Time, r coordinator.HeartbeatRequest) coordinator.Code {
 	if len(g.members) == 0 {
-		if r.Generation < 0 {
-			return coordinator.None
+		switch {
+		case r.Generation < 0:
+			return g.outside(now)
+		case g.keep && g.Empty():
+			return coordinator.IllegalGeneration
 		}
 		return coordinator.UnknownMemberID
 	}

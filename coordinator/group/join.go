@@ -157,7 +157,7 @@ func (g *Group) checkRoom(e Join, caller *member, claims bool) coordinator.Code 
 
 // identitySize is what keeping a newcomer's client identity takes.
 func (g *Group) identitySize(r coordinator.JoinRequest) int64 {
-	if !g.cfg.RetainClientIdentity {
+	if g.cfg.RetainClientIdentity != coordinator.On {
 		return 0
 	}
 	return int64(len(r.ClientID) + len(r.ClientHost))

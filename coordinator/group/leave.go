@@ -22,7 +22,7 @@ func (e Leave) apply(g *Group, now time.Time) {
 	}
 	left := len(g.members) < before
 	if left && len(g.members) > 0 && g.phase != preparing {
-		g.open(now, nil)
+		g.open(now, nil, memberLeft)
 	}
 	g.advance(now) // in a window: it may have waited for just those
 	g.out = append(g.out, Effect{Call: e.Call, Codes: codes})

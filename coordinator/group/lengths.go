@@ -30,17 +30,23 @@ type sums struct {
 
 // Lengths returns what is needed to price the group's description.
 func (g *Group) Lengths() coordinator.Lengths {
+	protocol, ok := g.shown()
+	metadata := g.sums.metadata
+	if !ok {
+		metadata = coordinator.Sum{}
+		metadata.Add(0, len(g.members))
+	}
 	return coordinator.Lengths{
 		Group:        g.id,
 		State:        g.state(),
 		ProtocolType: g.protocolType,
-		Protocol:     g.protocol,
+		Protocol:     protocol,
 		Members:      len(g.members),
 		MemberIDs:    g.sums.memberIDs,
 		InstanceIDs:  g.sums.instanceIDs,
 		ClientIDs:    g.sums.clientIDs,
 		ClientHosts:  g.sums.clientHosts,
-		Metadata:     g.sums.metadata,
+		Metadata:     metadata,
 		Assignments:  g.sums.assignments,
 	}
 }
@@ -152,3 +158,6 @@ func (e Sync) Cost() Usage {
 	}
 	return u
 }
+
+// Cost is the most that a commit from outside can make the group grow by.
+func (e CheckCommit) Cost() Usage { return Usage{Bytes: groupBytes + int64(len(e.Request.Group))} }

@@ -14,9 +14,9 @@ import (
 // A generation that is interrupted before its leader has synced never gets its
 // assignments: who waits for one is sent to join again. One that was stable keeps
 // showing them until the next join completes.
-func (g *Group) open(now time.Time, caller *member) {
+func (g *Group) open(now time.Time, caller *member, why reason) {
 	interrupted := g.phase == completing
-	g.phase, g.start = preparing, now
+	g.phase, g.start, g.reason = preparing, now, why
 	g.joinDeadline, g.syncDeadline = now.Add(g.longest()), time.Time{}
 	for _, m := range g.members {
 		g.setJoined(m, m == caller)
@@ -92,7 +92,7 @@ func (g *Group) endSync(now time.Time) {
 	g.syncDeadline = time.Time{}
 	removed := g.removeWhere(func(m *member) bool { return !m.synced })
 	if removed > 0 && len(g.members) > 0 {
-		g.open(now, nil)
+		g.open(now, nil, syncMissed)
 	}
 }
 
@@ -104,6 +104,8 @@ func (g *Group) complete(now time.Time) {
 	g.elect()
 	g.generation = following(g.generation)
 	g.selectProtocol(g.winner())
+	g.remember(now)
+	g.spoil(Generation)
 	g.phase, g.initial, g.admitted = completing, false, false
 	g.start, g.joinDeadline = time.Time{}, time.Time{}
 	g.syncDeadline = now.Add(g.longest())

@@ -21,8 +21,12 @@ func (g *Group) rejoin(now time.Time, e Join, m *member) {
 		g.refresh(m, now)
 		g.answerJoin(e.Call, g.joinResult(m))
 	default:
+		why := protocolsChanged
+		if same {
+			why = leaderRejoined
+		}
 		g.change(m, func() { m.take(g.cfg, e.Request) })
-		g.open(now, m)
+		g.open(now, m, why)
 		g.enter(now, e, m)
 	}
 }

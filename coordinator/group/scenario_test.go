@@ -274,7 +274,7 @@ func configure(t *testing.T, cfg *coordinator.Config, line string) {
 	cfg.MaxProtocols = a.number("max-protocols", cfg.MaxProtocols)
 	cfg.MaxMemberBytes = a.number("max-member-bytes", cfg.MaxMemberBytes)
 	cfg.MaxRosterBytes = int64(a.number("max-roster-bytes", int(cfg.MaxRosterBytes)))
-	cfg.RetainClientIdentity = a.text("retain-client-identity", "false") == "true"
+	cfg.RetainClientIdentity = coordinator.Switch(a.text("retain-client-identity", "false"))
 }
 
 // The answers as lines.

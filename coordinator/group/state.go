@@ -45,6 +45,18 @@ type Group struct {
 	calls map[Call]*member // the parked ones
 	out   []Effect         // of the step at work
 
+	// Of a group that is kept; see NewKept.
+	keep      bool      // the rules of such groups
+	kept      bool      // it is there even without members
+	vacated   bool      // in the step at work
+	unsaved   Unsaved   // by the steps since it was asked for
+	since     time.Time // when it became empty
+	committed time.Time // from outside, last
+
+	reason     reason // of the rebalance
+	rebalances uint32
+	past       []record
+
 	sums   sums
 	roster int64 // bytes of what a leader is sent, at most
 	bytes  int64 // of everything that members and pending ids hold
@@ -62,20 +74,32 @@ func New(id string, cfg *coordinator.Config) *Group {
 // generation 1 again. That is safe because member ids are new, and membership
 // is checked before the generation.
 func (g *Group) reset() {
-	*g = Group{id: g.id, cfg: g.cfg, out: g.out, phase: preparing, initial: true}
+	*g = Group{
+		id: g.id, cfg: g.cfg, out: g.out, phase: preparing, initial: true,
+		keep: g.keep, rebalances: g.rebalances,
+	}
 }
 
 // vacate forgets what the last member leaves behind. Pending ids and the
-// generation stay, in case the group does.
+// generation stay, in case the group does. One that is kept has its protocol
+// type as well; its being empty counts as a generation, as in Kafka.
 func (g *Group) vacate() {
 	g.phase, g.initial, g.admitted = preparing, true, false
-	g.protocolType, g.protocol, g.leader, g.joined = "", "", nil, 0
+	g.protocol, g.leader, g.joined = "", nil, 0
+	if g.keep && g.generation > 0 {
+		g.kept, g.vacated = true, true
+		g.generation = following(g.generation)
+		g.abridge()
+	}
+	if !g.kept {
+		g.protocolType = ""
+	}
 	g.start, g.joinDeadline, g.syncDeadline = time.Time{}, time.Time{}, time.Time{}
 }
 
-// Empty reports that nobody is a member and no id is pending: the group may be
-// forgotten.
-func (g *Group) Empty() bool { return len(g.members) == 0 && len(g.pending) == 0 }
+// Empty reports that nobody is a member, no id is pending and nothing is kept: the
+// group may be thrown away.
+func (g *Group) Empty() bool { return g.Idle() && !g.kept }
 
 // Parked returns how many calls wait for an answer.
 func (g *Group) Parked() int { return len(g.calls) }

@@ -23,10 +23,11 @@ func (g *Group) replace(now time.Time, e Join, m *member) {
 	case g.phase == stable && g.winner() == g.protocol:
 		// A bounce within the session: nobody else notices.
 		g.refresh(m, now)
+		g.spoil(Changed)
 		g.answerJoin(e.Call, g.bounced(m, before, e.Request.CanSkipAssignment))
 	default:
 		// In completing the leader may already be assigning to the old id.
-		g.open(now, m)
+		g.open(now, m, memberReplaced)
 		g.enter(now, e, m)
 	}
 }

@@ -74,6 +74,7 @@ func (g *Group) lead(now time.Time, e Sync) {
 		return
 	}
 	g.phase = stable
+	g.spoil(Generation)
 	g.leader.synced = true
 	for _, m := range g.members {
 		g.assign(m, bytes.Clone(data[m.id]))

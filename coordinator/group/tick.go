@@ -30,7 +30,7 @@ func (g *Group) expire(now time.Time) {
 	}
 	removed := g.removeWhere(func(m *member) bool { return m.expired(now) })
 	if removed > 0 && len(g.members) > 0 && g.phase != preparing {
-		g.open(now, nil)
+		g.open(now, nil, memberExpired)
 	}
 	g.due = time.Time{}
 	for _, expiry := range g.pending {

@@ -289,7 +289,7 @@ func TestNamingAGroupExpiresItAndListingDoesNot(t *testing.T) {
 // groups.retain_client_identity shows who a member is.
 func TestClientIdentityIsRetainedOnRequest(t *testing.T) {
 	t.Parallel()
-	l := newLive(t, func(c *coordinator.Config) { c.RetainClientIdentity = true })
+	l := newLive(t, func(c *coordinator.Config) { c.RetainClientIdentity = coordinator.On })
 	l.joined(3, joinRequest("g", "", nil, "m"))
 	g := l.describedAlike("g")
 	require.Equal(t, "app", g.Members[0].ClientID)

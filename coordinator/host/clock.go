@@ -1,4 +1,4 @@
-package memory
+package host
 
 import "time"
 
@@ -18,3 +18,6 @@ func (systemClock) Now() time.Time { return time.Now() }
 func (systemClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return time.AfterFunc(d, f).Stop
 }
+
+// Clock returns the clock of the host.
+func (c *Host) Clock() Clock { return c.clock }

@@ -1,4 +1,4 @@
-package memory
+package host
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // groups returns a coordinator with n stable groups of one member, and their ids.
-func groups(b *testing.B, n int) (*Coordinator, []string, []string) {
+func groups(b *testing.B, n int) (*Host, []string, []string) {
 	c := New(quick())
 	ids, members := make([]string, n), make([]string, n)
 	for i := range n {

@@ -1,4 +1,4 @@
-package memory
+package host
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 )
 
 // Join admits, renews or refuses a member; see [coordinator.Joiner].
-func (c *Coordinator) Join(ctx context.Context, r coordinator.JoinRequest) coordinator.JoinResult {
+func (c *Host) Join(ctx context.Context, r coordinator.JoinRequest) coordinator.JoinResult {
 	if code := group.CheckJoin(&c.cfg, r); code != coordinator.None {
 		return coordinator.JoinResult{Code: code, MemberID: r.MemberID}
 	}
@@ -29,7 +29,7 @@ func (c *Coordinator) Join(ctx context.Context, r coordinator.JoinRequest) coord
 }
 
 // join is one try of a Join. Only a newcomer may create the group.
-func (c *Coordinator) join(join group.Join) ticket {
+func (c *Host) join(join group.Join) ticket {
 	r := join.Request
 	var e *entry
 	if r.MemberID != "" {
@@ -45,7 +45,7 @@ func (c *Coordinator) join(join group.Join) ticket {
 }
 
 // Sync hands in assignments or waits for one; see [coordinator.Syncer].
-func (c *Coordinator) Sync(ctx context.Context, r coordinator.SyncRequest) coordinator.SyncResult {
+func (c *Host) Sync(ctx context.Context, r coordinator.SyncRequest) coordinator.SyncResult {
 	t := c.sync(r)
 	if t.answered && t.effect.Sync.Code == coordinator.CoordinatorNotAvailable {
 		c.sweep()
@@ -58,7 +58,7 @@ func (c *Coordinator) Sync(ctx context.Context, r coordinator.SyncRequest) coord
 }
 
 // sync is one try of a Sync.
-func (c *Coordinator) sync(r coordinator.SyncRequest) ticket {
+func (c *Host) sync(r coordinator.SyncRequest) ticket {
 	sync := group.Sync{Request: r}
 	e := c.lookup(r.Group)
 	if e == nil {
@@ -69,39 +69,70 @@ func (c *Coordinator) sync(r coordinator.SyncRequest) ticket {
 }
 
 // Heartbeat refreshes a session; see [coordinator.Heartbeater].
-func (c *Coordinator) Heartbeat(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
+func (c *Host) Heartbeat(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
 	return c.ask(r.Group, func(n group.Call) group.Event { return group.Heartbeat{Call: n, Request: r} }).Code
 }
 
 // Leave removes members; see [coordinator.Leaver].
-func (c *Coordinator) Leave(_ context.Context, id string, identities []coordinator.Identity) (coordinator.Code, []coordinator.Code) {
+func (c *Host) Leave(_ context.Context, id string, identities []coordinator.Identity) (coordinator.Code, []coordinator.Code) {
 	eff := c.ask(id, func(n group.Call) group.Event { return group.Leave{Call: n, Identities: identities} })
 	return eff.Code, eff.Codes
 }
 
 // CheckCommit is the group check of a commit; see [coordinator.CommitChecker].
-func (c *Coordinator) CheckCommit(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
+// Where groups are kept, one from outside makes the group if it is not there.
+func (c *Host) CheckCommit(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
+	if c.keeper != nil && r.Generation < 0 {
+		code := c.commitOutside(r)
+		if code == coordinator.CoordinatorNotAvailable {
+			c.sweep()
+			code = c.commitOutside(r)
+		}
+		return code
+	}
 	return c.ask(r.Group, func(n group.Call) group.Event { return group.CheckCommit{Call: n, Request: r} }).Code
 }
 
-// ask applies an event that is never parked.
-func (c *Coordinator) ask(id string, event func(group.Call) group.Event) group.Effect {
+// commitOutside is one try of a commit that may create its group.
+func (c *Host) commitOutside(r coordinator.HeartbeatRequest) coordinator.Code {
+	commit := group.CheckCommit{Request: r}
+	if e := c.lookup(r.Group); e != nil {
+		return c.step(e, group.Usage{}, func(n group.Call) group.Event { commit.Call = n; return commit }).effect.Code
+	}
+	room := c.totals.reserve(&c.cfg, commit.Cost())
+	if room.Bytes == 0 {
+		return coordinator.CoordinatorNotAvailable
+	}
+	e := c.create(r.Group)
+	if e == nil {
+		c.totals.add(group.Usage{Bytes: -room.Bytes})
+		return coordinator.CoordinatorNotAvailable
+	}
+	return c.step(e, room, func(n group.Call) group.Event { commit.Call = n; return commit }).effect.Code
+}
+
+// ask applies an event that is never parked. It may wait for a save.
+func (c *Host) ask(id string, event func(group.Call) group.Event) group.Effect {
 	if e := c.lookup(id); e != nil {
-		return c.step(e, group.Usage{}, event).effect
+		t := c.step(e, group.Usage{}, event)
+		if !t.answered { // what it did is being saved
+			return <-t.answer
+		}
+		return t.effect
 	}
 	return c.absent(id, event(0)).effect
 }
 
 // absent answers an event to a group that is not there, as an empty group does.
-func (c *Coordinator) absent(id string, event group.Event) ticket {
-	effects := group.New(id, &c.cfg).Step(c.clock.Now(), event)
+func (c *Host) absent(id string, event group.Event) ticket {
+	effects := c.machine(id).Step(c.clock.Now(), event)
 	return ticket{answered: true, effect: effects[0]}
 }
 
 // wait returns the answer to a call, or false when ctx ended before it came. Then
 // the group learns that nobody waits any more. An answer that was given in the
 // same moment counts: the group has acted on it.
-func (c *Coordinator) wait(ctx context.Context, t ticket) (group.Effect, bool) {
+func (c *Host) wait(ctx context.Context, t ticket) (group.Effect, bool) {
 	if t.answered {
 		return t.effect, true
 	}
@@ -112,12 +143,12 @@ func (c *Coordinator) wait(ctx context.Context, t ticket) (group.Effect, bool) {
 	}
 	e := t.entry
 	e.mu.Lock()
-	if _, parked := e.waiting[t.call]; !parked { // answered in the same moment
+	if _, waits := e.waiting[t.call]; !waits { // answered in the same moment
 		e.mu.Unlock()
 		return <-t.answer, true
 	}
 	delete(e.waiting, t.call)
-	before := e.machine.Usage()
+	before := e.machine.Mark()
 	c.release(e, before, group.Usage{}, e.machine.Step(c.clock.Now(), group.Disconnect{Call: t.call}))
 	return group.Effect{}, false
 }

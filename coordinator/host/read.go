@@ -1,4 +1,4 @@
-package memory
+package host
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 // is at one moment, but not all at the same one. The first pass ticks and adds up
 // prices, from stored lengths; only when the whole fits does the second one copy.
 // In between no lock is held, so the second pass prices again.
-func (c *Coordinator) Describe(ctx context.Context, ids []string, b coordinator.Bill) ([]coordinator.Description, error) {
+func (c *Host) Describe(ctx context.Context, ids []string, b coordinator.Bill) ([]coordinator.Description, error) {
 	ids = distinct(ids)
 	var sum int64
 	prices, entries := make([]int64, len(ids)), make([]*entry, len(ids))
@@ -47,11 +47,11 @@ func (c *Coordinator) Describe(ctx context.Context, ids []string, b coordinator.
 
 // lengths ticks a group and returns what it is priced by. The entry is locked,
 // or nil if there is no group; it is unlocked.
-func (c *Coordinator) lengths(id string, e *entry) coordinator.Lengths {
+func (c *Host) lengths(id string, e *entry) coordinator.Lengths {
 	if e == nil {
-		return group.New(id, &c.cfg).Lengths()
+		return c.machine(id).Lengths()
 	}
-	before := e.machine.Usage()
+	before := e.machine.Mark()
 	effects := e.machine.Tick(c.clock.Now())
 	lengths := e.machine.Lengths()
 	c.release(e, before, group.Usage{}, effects)
@@ -60,9 +60,9 @@ func (c *Coordinator) lengths(id string, e *entry) coordinator.Lengths {
 
 // describe copies a group that fits, without a tick. The entry is the one that
 // was found before, if any.
-func (c *Coordinator) describe(id string, e *entry, fits func(coordinator.Lengths) bool) (coordinator.Description, bool) {
+func (c *Host) describe(id string, e *entry, fits func(coordinator.Lengths) bool) (coordinator.Description, bool) {
 	if e = c.relock(id, e); e == nil {
-		absent := group.New(id, &c.cfg)
+		absent := c.machine(id)
 		return absent.Describe(), fits(absent.Lengths())
 	}
 	defer e.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Coordinator) describe(id string, e *entry, fits func(coordinator.Length
 // List shows every group that passes the filter; see [coordinator.Lister]. The
 // locks of the groups are taken one after the other, with that of the map given
 // back before the first. Nothing is ticked: reading must not open rebalances.
-func (c *Coordinator) List(_ context.Context, f coordinator.Filter) []coordinator.Listing {
+func (c *Host) List(_ context.Context, f coordinator.Filter) []coordinator.Listing {
 	if !accepts(f.Types, coordinator.TypeClassic) {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (c *Coordinator) List(_ context.Context, f coordinator.Filter) []coordinato
 			pass = accepts(f.States, string(listing.State))
 			passes[listing.State] = pass
 		}
-		if pass && !gone {
+		if pass && !gone && listing.State != coordinator.Dead {
 			out = append(out, listing)
 		}
 	}
@@ -100,7 +100,7 @@ func (c *Coordinator) List(_ context.Context, f coordinator.Filter) []coordinato
 }
 
 // entries returns all entries, in no order.
-func (c *Coordinator) entries() []*entry {
+func (c *Host) entries() []*entry {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	out := make([]*entry, 0, len(c.groups))
@@ -117,7 +117,7 @@ const sweepPause = time.Second
 
 // sweep ticks all groups, to find room, unless that was done just now. Requests
 // that need room at the same time share one sweep.
-func (c *Coordinator) sweep() {
+func (c *Host) sweep() {
 	_, _, _ = c.sweeps.Do("", func() (any, error) {
 		// Do runs one of these at a time, which is what guards swept.
 		now := c.clock.Now()
@@ -157,25 +157,34 @@ func distinct(ids []string) []string {
 	return out
 }
 
-// Remove forgets a group without members; see [coordinator.Remover]. There is none
-// here: a group goes with its last member.
-func (c *Coordinator) Remove(_ context.Context, id string) coordinator.Code {
+// History returns the group's last rebalances; see [coordinator.Historian].
+func (c *Host) History(_ context.Context, id string) []coordinator.Rebalance {
 	e := c.lookup(id)
 	if e == nil {
-		return coordinator.GroupIDNotFound
+		return nil
 	}
-	c.tick(e)
-	if e = c.lookup(id); e == nil {
-		return coordinator.GroupIDNotFound
-	}
-	e.mu.Unlock()
-	return coordinator.NonEmptyGroup
+	defer e.mu.Unlock()
+	return e.machine.History()
 }
 
-// History tells nothing yet; see [coordinator.Historian].
-func (c *Coordinator) History(context.Context, string) []coordinator.Rebalance { return nil }
+// Count counts over all groups; see [coordinator.Counter].
+func (c *Host) Count() coordinator.Counts { return c.totals.count() }
 
-// Count counts; see [coordinator.Counter].
-func (c *Coordinator) Count() coordinator.Counts {
-	return coordinator.Counts{Members: int(c.totals.members.Load()), Bytes: c.totals.bytes.Load()}
+// IDs returns the ids of all groups, in no order.
+func (c *Host) IDs() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	out := make([]string, 0, len(c.groups))
+	for id := range c.groups {
+		out = append(out, id)
+	}
+	return out
+}
+
+// Look calls with for a group, under its lock, if it is there.
+func (c *Host) Look(id string, with func(*group.Group)) {
+	if e := c.lookup(id); e != nil {
+		defer e.mu.Unlock()
+		with(e.machine)
+	}
 }

@@ -1,4 +1,4 @@
-package memory
+package host
 
 import (
 	"context"
@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/fx"
-	"go.uber.org/fx/fxtest"
+	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/coordinator"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newcomer(group, client string) coordinator.JoinRequest {
 	return coordinator.JoinRequest{
@@ -31,7 +32,7 @@ func quick() coordinator.Config {
 }
 
 // requireClean requires that nothing is left: no group, nothing counted.
-func requireClean(t *testing.T, c *Coordinator) {
+func requireClean(t *testing.T, c *Host) {
 	t.Helper()
 	require.Empty(t, c.groups)
 	require.Zero(t, c.totals.members.Load())
@@ -222,7 +223,7 @@ func TestMany(t *testing.T) {
 }
 
 // wander is one client that joins, syncs, heartbeats, gives up and leaves.
-func wander(t *testing.T, c *Coordinator, seed int) {
+func wander(t *testing.T, c *Host, seed int) {
 	rnd := rand.New(rand.NewPCG(uint64(seed), 1))
 	for range 60 {
 		group := fmt.Sprint("g", rnd.IntN(8))
@@ -268,15 +269,6 @@ func TestLimitsHoldUnderConcurrency(t *testing.T) {
 	wg.Wait()
 	require.NotEmpty(t, c.groups)
 	require.LessOrEqual(t, len(c.groups), 40)
-}
-
-func TestModule(t *testing.T) {
-	t.Parallel()
-	var got coordinator.Coordinator
-	app := fxtest.New(t, fx.NopLogger, fx.Supply(quick()), Module, fx.Populate(&got))
-	app.RequireStart()
-	require.Equal(t, coordinator.None, got.Join(t.Context(), newcomer("g", "a")).Code)
-	app.RequireStop()
 }
 
 // A flood of joins that find no room ticks all groups once a second, not once a

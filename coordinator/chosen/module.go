@@ -1,0 +1,63 @@
+// Package chosen is the coordinator that the configuration names: of those in the
+// list that builds the gateway it makes one and leaves the others alone.
+//
+// A coordinator stands in the list by an option of its package that provides an
+// [Out], its name and how it is made:
+//
+//	fx.Options(chosen.Module, memory.Candidate, durable.Candidate)
+//
+// Which names there are is known from the list alone.
+package chosen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/coordinator"
+)
+
+// Candidate is a coordinator that groups.coordinator may name.
+type Candidate struct {
+	Name string
+	// Make makes it, once, if it is the chosen one. Only then may it have hooks in
+	// the graph's lifecycle.
+	Make func() coordinator.Coordinator
+}
+
+// Out is what adds a candidate to the list.
+type Out struct {
+	fx.Out
+	Candidate Candidate `group:"gateway.coordinators"`
+}
+
+// Module provides the chosen coordinator. It asks for a coordinator.Config. A name
+// that no candidate has, and one that two have, stop the start.
+var Module = fx.Module("coordinator", fx.Provide(provide))
+
+type params struct {
+	fx.In
+	Config     coordinator.Config
+	Candidates []Candidate `group:"gateway.coordinators"`
+}
+
+func provide(p params) (coordinator.Coordinator, error) {
+	var names []string
+	var found []Candidate
+	for _, c := range p.Candidates {
+		if slices.Contains(names, c.Name) {
+			return nil, fmt.Errorf("groups.coordinator: two coordinators have the name %q", c.Name)
+		}
+		names = append(names, c.Name)
+		if c.Name == p.Config.Coordinator {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 0 {
+		slices.Sort(names) // the order of a value group is random
+		return nil, fmt.Errorf("groups.coordinator: %q is none of %s", p.Config.Coordinator, strings.Join(names, ", "))
+	}
+	return found[0].Make(), nil
+}

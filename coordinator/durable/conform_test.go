@@ -1,0 +1,32 @@
+package durable_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/coordinator/coordinatortest"
+	"github.com/iggykafka/gateway/coordinator/durable"
+	"github.com/iggykafka/gateway/coordinator/host"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open starts a coordinator on a ledger, and stops it with the test.
+func open(t testing.TB, cfg coordinator.Config, ledger coordinator.Ledger, opts ...host.Option) *durable.Coordinator {
+	c := durable.New(cfg, ledger, zap.NewNop(), opts...)
+	require.NoError(t, c.Start(context.Background()))
+	t.Cleanup(func() { require.NoError(t, c.Stop(context.Background())) })
+	return c
+}
+
+func TestConform(t *testing.T) {
+	t.Parallel()
+	coordinatortest.Conform(t, func(t *testing.T, cfg coordinator.Config) coordinator.Coordinator {
+		return open(t, cfg, &coordinatortest.Ledger{})
+	})
+}
