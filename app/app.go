@@ -55,10 +55,12 @@ type program struct {
 // run does what the command line says and returns the exit code. What went
 // wrong has been written to p.err by then, a fault a line.
 func (p program) run(ctx context.Context) int {
+	if managing(p.args) {
+		return p.manage(ctx)
+	}
 	line, err := parseLine(p.args)
 	if err != nil {
-		p.complain(fmt.Errorf("%w; see kafka-gateway --help", err))
-		return exitUsage
+		return p.misused(err)
 	}
 	if line.help {
 		help(p.out)
@@ -86,6 +88,8 @@ func (p program) run(ctx context.Context) int {
 		showConfig(p.out, config)
 	case "apis":
 		err = showAPIs(p.out, config, p.modules)
+	case "doctor":
+		return p.examine(ctx, config, line)
 	case "offsets":
 		if line.action == "export" {
 			err = p.exportOffsets(ctx, config, line.target)
@@ -100,6 +104,12 @@ func (p program) run(ctx context.Context) int {
 		return exitFailed
 	}
 	return exitOK
+}
+
+// misused says what is wrong with the command line.
+func (p program) misused(err error) int {
+	p.complain(fmt.Errorf("%w; see kafka-gateway --help", err))
+	return exitUsage
 }
 
 // complain writes an error, with the program's name before each line.

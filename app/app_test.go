@@ -34,11 +34,14 @@ func TestWrongCommandLines(t *testing.T) {
 		args  []string
 		fault string
 	}{
-		{[]string{"start"}, `unknown command "start"; commands are serve, apis, config, offsets, version, help`},
+		{[]string{"start"}, `unknown command "start"; commands are serve, topics, groups, offsets, doctor, apis, config, version, help`},
 		{[]string{"apis", "15"}, `apis takes no "15"`},
-		{[]string{"offsets"}, "offsets needs export or import, and may be given a file"},
-		{[]string{"offsets", "list"}, "offsets needs export or import, and may be given a file"},
+		{[]string{"offsets"}, "offsets needs list, export or import; the latter two may be given a file"},
+		{[]string{"offsets", "show"}, "offsets needs list, export or import; the latter two may be given a file"},
 		{[]string{"offsets", "import", "a", "b"}, `offsets takes no "b"`},
+		{[]string{"--node_id=7", "topics", "list"}, "topics comes first on the command line; its flags follow"},
+		{[]string{"topics", "lst"}, `unknown command "lst" of topics; it has list, describe, create, alter, delete, trim`},
+		{[]string{"--json"}, "--json and --bootstrap belong to the commands topics, groups, offsets list and doctor"},
 		{[]string{"--storage.dri=x"}, "unknown flag: --storage.dri"},
 		{[]string{"-x"}, "unknown shorthand flag: 'x' in -x"},
 		{[]string{"--listen"}, "flag needs an argument: --listen"},

@@ -10,17 +10,19 @@ import (
 )
 
 // commands are the words that the program understands, besides flags.
-var commands = [...]string{"serve", "apis", "config", "offsets", "version", "help"}
+var commands = [...]string{"serve", "topics", "groups", "offsets", "doctor", "apis", "config", "version", "help"}
 
 // line is a command line that has been understood.
 type line struct {
-	command string
-	action  string // of the command offsets: export or import
-	target  string // and its file, "" for none
-	help    bool
-	example bool
-	file    string            // --config
-	flags   map[string]string // those that are keys, and were given
+	command   string
+	action    string // of the command offsets: export or import
+	target    string // and its file, "" for none
+	help      bool
+	example   bool
+	json      bool              // of the command doctor
+	bootstrap []string          // of the command doctor
+	file      string            // --config
+	flags     map[string]string // those that are keys, and were given
 }
 
 // parseLine reads a command line. Every key of the configuration is a flag; the
@@ -32,6 +34,8 @@ func parseLine(args []string) (line, error) {
 	set.BoolVarP(&l.help, "help", "h", false, "")
 	set.StringVar(&l.file, "config", "", "")
 	set.BoolVar(&l.example, "example", false, "")
+	set.BoolVar(&l.json, "json", false, "")
+	set.StringSliceVarP(&l.bootstrap, "bootstrap", "b", nil, "")
 	defaults := DefaultConfig()
 	for _, f := range fieldsOf(&defaults) {
 		set.String(f.key, formatField(f), "")
@@ -48,11 +52,14 @@ func parseLine(args []string) (line, error) {
 			return l, fmt.Errorf("unknown command %q; commands are %s", l.command, strings.Join(commands[:], ", "))
 		}
 		words = words[1:]
-		if l.command == "offsets" {
+		switch l.command {
+		case "offsets":
 			var err error
 			if words, err = l.offsets(words); err != nil {
 				return l, err
 			}
+		case "topics", "groups":
+			return l, fmt.Errorf("%s comes first on the command line; its flags follow", l.command)
 		}
 		if len(words) > 0 {
 			return l, fmt.Errorf("%s takes no %q", l.command, words[0])
@@ -61,9 +68,12 @@ func parseLine(args []string) (line, error) {
 	if l.example && l.command != "config" {
 		return l, errors.New("--example belongs to the command config")
 	}
+	if (l.json || len(l.bootstrap) > 0) && l.command != "doctor" {
+		return l, errors.New("--json and --bootstrap belong to the commands topics, groups, offsets list and doctor")
+	}
 	set.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "help", "config", "example":
+		case "help", "config", "example", "json", "bootstrap":
 		default:
 			l.flags[f.Name] = f.Value.String()
 		}
@@ -74,7 +84,7 @@ func parseLine(args []string) (line, error) {
 // offsets reads what follows the command offsets, and returns the words after it.
 func (l *line) offsets(words []string) ([]string, error) {
 	if len(words) == 0 || words[0] != "export" && words[0] != "import" {
-		return nil, errors.New("offsets needs export or import, and may be given a file")
+		return nil, errors.New("offsets needs list, export or import; the latter two may be given a file")
 	}
 	l.action = words[0]
 	if len(words) > 1 {

@@ -14,6 +14,14 @@ Iggy server: producers, consumer groups, admin tools. No Kafka, no ZooKeeper, on
 Usage:
   kafka-gateway [serve]           serve until SIGTERM or SIGINT; a second one ends it
                                   at once
+  kafka-gateway topics            list, describe, create, alter, delete and trim topics
+  kafka-gateway groups            list, describe, reset, delete and forget groups
+  kafka-gateway offsets list      list the ends of partitions, or the offsets of a time.
+                                  These three ask a running cluster, this gateway or any
+                                  Kafka broker: --bootstrap names it. Each says more with
+                                  --help
+  kafka-gateway doctor            look at a setup as its clients will meet it, and say
+                                  what is wrong and what to do
   kafka-gateway apis              print the API keys that are served, their versions and
                                   what a request gets that cannot be read
   kafka-gateway config            print every key, its value and where that came from

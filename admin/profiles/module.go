@@ -24,10 +24,11 @@ var Module = fx.Module("profiles", fx.Provide(
 // wants to see.
 func route(pattern string, serve http.HandlerFunc) func(admin.Config) admin.Out {
 	return func(c admin.Config) admin.Out {
+		handler := serve // of this gateway: a process may have several
 		if !c.Pprof {
-			serve = off
+			handler = off
 		}
-		return admin.Out{Route: admin.Route{Pattern: pattern, Handler: serve, Always: true}}
+		return admin.Out{Route: admin.Route{Pattern: pattern, Handler: handler, Always: true}}
 	}
 }
 

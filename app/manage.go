@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/iggykafka/gateway/app/cli"
+	"github.com/iggykafka/gateway/app/doctor"
+	"github.com/iggykafka/gateway/core/backend/chosen"
+)
+
+// managing tells whether a command line is one of those that manage a running
+// cluster. They have flags of their own, and read no configuration.
+func managing(args []string) bool {
+	if len(args) == 0 || !slices.Contains(cli.Commands(), args[0]) {
+		return false
+	}
+	// Export and import work on a store, as the configuration says.
+	return args[0] != "offsets" || len(args) > 1 && args[1] == "list"
+}
+
+// manage runs such a command, until a signal at the longest.
+func (p program) manage(ctx context.Context) int {
+	ctx, cancel := p.untilSignal(ctx)
+	defer cancel()
+	err := cli.Run(ctx, p.args, p.environ, p.out, p.err)
+	switch {
+	case errors.As(err, new(cli.UsageError)):
+		return p.misused(err)
+	case err != nil:
+		p.complain(err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// untilSignal returns a context that a signal ends.
+func (p program) untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-p.signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// examine looks at the setup that the configuration describes, or at the one that
+// --bootstrap names, and says what is wrong with it.
+func (p program) examine(ctx context.Context, l loaded, line line) int {
+	ctx, cancel := p.untilSignal(ctx)
+	defer cancel()
+	report := doctor.Examine(ctx, l.setup(line.bootstrap))
+	write := report.Text
+	if line.json {
+		write = report.JSON
+	}
+	if err := write(p.out); err != nil {
+		p.complain(err)
+		return exitFailed
+	}
+	if !report.Healthy() {
+		return exitFailed
+	}
+	return exitOK
+}
+
+// setup is what the configuration says of a gateway on this machine; of one at
+// other addresses only these are known.
+func (l loaded) setup(bootstrap []string) doctor.Setup {
+	if len(bootstrap) > 0 {
+		return doctor.Setup{Bootstrap: bootstrap}
+	}
+	return doctor.Setup{
+		Bootstrap:      []string{reachable(l.Server.Listen)},
+		Local:          true,
+		Listen:         l.Server.Listen,
+		Storage:        l.Storage.Backend,
+		Sync:           l.Storage.Sync && l.Storage.Backend == string(chosen.Embedded),
+		MaxConnections: l.Server.MaxConnections,
+		Memory:         l.Server.MemoryBudget + l.Groups.MemoryBudget,
+		Admin:          reachable(l.Admin.Listen),
+	}
+}
+
+// reachable returns where this machine reaches a listener of its own.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
