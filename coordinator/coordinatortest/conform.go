@@ -15,16 +15,53 @@ import (
 // left to t.Cleanup.
 type Open func(t *testing.T, cfg coordinator.Config) coordinator.Coordinator
 
+// Traits say where a coordinator differs from one that keeps groups in memory,
+// for as long as they have members. They are differences that a coordinator may
+// choose; all other rules hold for every one. The zero Traits are memory's.
+type Traits struct {
+	// Keeps: a group outlives its members, as Empty, until it is removed. A commit
+	// from outside makes a group.
+	Keeps bool
+	// OnTime: sessions and rebalances end on time. Otherwise they do when a request
+	// names the group, or somebody waits in it.
+	OnTime bool
+	// StableOnly: DescribeGroups shows protocol and metadata in Stable alone, and a
+	// group with nothing but ids that were handed out as Empty, as Kafka does.
+	// Otherwise it shows them in every phase, and such a group as PreparingRebalance.
+	StableOnly bool
+	// RetainsIdentity: client id and host are kept when the configuration says auto.
+	RetainsIdentity bool
+	// AbsentCommit is the code of a commit with a generation to a group that is not
+	// there; None stands for UnknownMemberID.
+	AbsentCommit coordinator.Code
+	// Restart opens a coordinator on what another one left that ended without
+	// warning, by ending it so. Nil: nothing is left of groups after a restart.
+	Restart func(t *testing.T, old coordinator.Coordinator, cfg coordinator.Config) coordinator.Coordinator
+}
+
 // Conform runs the rules of the group protocol that show through the interface.
+// At most one Traits says how the coordinator differs.
 //
 // Every rule runs in a bubble of testing/synctest, where time stands still until
 // all goroutines wait. So the coordinator must use the clock of package time,
 // and end its goroutines when the test does.
-func Conform(t *testing.T, open Open) {
-	for _, topic := range []rules{joinRules(), syncRules(), staticRules(), memberRules(), contextRules(), readRules(), limitRules()} {
+func Conform(t *testing.T, open Open, traits ...Traits) {
+	var own Traits
+	for _, own = range traits {
+	}
+	topics := []rules{
+		joinRules(), syncRules(), staticRules(), memberRules(), contextRules(), readRules(), limitRules(), adminRules(),
+	}
+	if own.Keeps {
+		topics = append(topics, keepRules())
+	}
+	if own.Restart != nil {
+		topics = append(topics, restartRules())
+	}
+	for _, topic := range topics {
 		for name, rule := range topic {
 			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { rule(&suite{T: t, open: open, start: time.Now()}) })
+				synctest.Test(t, func(t *testing.T) { rule(&suite{T: t, open: open, traits: own, start: time.Now()}) })
 			})
 		}
 	}
@@ -37,8 +74,10 @@ type rules map[string]func(*suite)
 type suite struct {
 	*testing.T
 	coordinator.Coordinator
-	open  Open
-	start time.Time
+	open   Open
+	traits Traits
+	cfg    coordinator.Config
+	start  time.Time
 }
 
 // config opens the coordinator with the defaults, changed.
@@ -47,6 +86,7 @@ func (s *suite) config(change func(*coordinator.Config)) {
 	if change != nil {
 		change(&cfg)
 	}
+	s.cfg = cfg
 	s.Coordinator = s.open(s.T, cfg)
 }
 
@@ -192,6 +232,37 @@ func (s *suite) describe(group string) coordinator.Description {
 	return d[0]
 }
 
+// requireAlone requires that a group that had members has none any more: it is
+// Empty, or not there, as the coordinator has it.
+func (s *suite) requireAlone(group string) {
+	s.Helper()
+	d := s.describe(group)
+	require.Empty(s, d.Members)
+	if s.traits.Keeps {
+		require.Equal(s, coordinator.Empty, d.State)
+		return
+	}
+	require.Equal(s, coordinator.Dead, d.State)
+	require.NotContains(s, s.listed(), group)
+}
+
+// listed returns the ids of the groups that are listed.
+func (s *suite) listed() []string {
+	var out []string
+	for _, l := range s.List(s.Context(), coordinator.Filter{}) {
+		out = append(out, l.Group)
+	}
+	return out
+}
+
+// identity is the client id that is shown of a member.
+func (s *suite) identity(client string) string {
+	if s.traits.RetainsIdentity {
+		return client
+	}
+	return ""
+}
+
 // pair returns a stable group of two members, the leader first.
 func (s *suite) pair(changes ...change) (a, b coordinator.JoinResult) {
 	s.Helper()
@@ -204,4 +275,5 @@ func (s *suite) pair(changes ...change) (a, b coordinator.JoinResult) {
 	require.Equal(s, "pb", s.synced(follower))
 	return a, b
 }
+
 func ptr[T any](v T) *T { return &v }

@@ -39,6 +39,10 @@ func limitRules() rules {
 			s.join("b", in("b")).waits()
 			require.Equal(s, coordinator.UnknownMemberID, s.join("a", in("c"), as("x")).answer().Code)
 			s.until(10 * time.Second) // a's session
+			if s.traits.Keeps {       // an empty group is one
+				require.Equal(s, coordinator.CoordinatorNotAvailable, s.join("a", in("c")).answer().Code)
+				require.Equal(s, coordinator.None, s.Remove(s.Context(), "a"))
+			}
 			s.joined(s.join("a", in("c")))
 			require.Equal(s, coordinator.Dead, s.describe("a").State)
 		},
@@ -76,7 +80,11 @@ func limitRules() rules {
 			s.until(10 * time.Second)
 			require.Len(s, s.List(s.Context(), coordinator.Filter{}), 100)
 			s.joined(s.join("b"))
-			require.Len(s, s.List(s.Context(), coordinator.Filter{}), 1)
+			if s.traits.Keeps {
+				require.Len(s, s.listed(), 101-1, "the group g was there before")
+			} else {
+				require.Equal(s, []string{"g"}, s.listed())
+			}
 		},
 		"bytes of a roster": func(s *suite) {
 			s.config(func(c *coordinator.Config) { c.MaxRosterBytes, c.InitialRebalanceDelay = 100, 0 })

@@ -21,26 +21,40 @@ func readRules() rules {
 			id := d.Members[0].MemberID
 			want := coordinator.Description{
 				Group: "g", State: coordinator.PreparingRebalance, ProtocolType: "consumer",
-				Members: []coordinator.MemberDescription{{MemberID: id, InstanceID: ptr("i")}},
+				Members: []coordinator.MemberDescription{{MemberID: id, InstanceID: ptr("i"), ClientID: s.identity("a")}},
 			}
 			require.Equal(s, want, d)
 			s.until(3 * time.Second)
 			a := s.joined(sent)
-			want.State, want.Protocol, want.Members[0].Metadata = coordinator.CompletingRebalance, "range", []byte("a")
+			show := func() { want.Protocol, want.Members[0].Metadata = "range", []byte("a") }
+			hide := func() {
+				if s.traits.StableOnly {
+					want.Protocol, want.Members[0].Metadata = "", nil
+				}
+			}
+			show()
+			hide()
+			want.State = coordinator.CompletingRebalance
 			require.Equal(s, want, s.describe("g"))
 			s.synced(s.sync(a, a.MemberID, "p"))
+			show()
 			want.State, want.Members[0].Assignment = coordinator.Stable, []byte("p")
 			require.Equal(s, want, s.describe("g"))
 			s.again(a, "a").answer() // the leader, alone: a new generation
+			hide()
 			want.State, want.Members[0].Assignment = coordinator.CompletingRebalance, nil
 			require.Equal(s, want, s.describe("g"))
 		},
-		"the protocol is kept while the next is prepared": func(s *suite) {
+		"assignments are kept while the next are prepared": func(s *suite) {
 			s.pair()
 			s.join("c")
 			d := s.describe("g")
 			require.Equal(s, coordinator.PreparingRebalance, d.State)
-			require.Equal(s, "range", d.Protocol)
+			if s.traits.StableOnly {
+				require.Empty(s, d.Protocol)
+			} else {
+				require.Equal(s, "range", d.Protocol)
+			}
 			require.Equal(s, []string{"pa", "pb", ""}, []string{string(d.Members[0].Assignment), string(d.Members[1].Assignment), string(d.Members[2].Assignment)})
 		},
 		"client identities are kept when asked for": func(s *suite) {
@@ -49,9 +63,20 @@ func readRules() rules {
 			m := s.describe("g").Members[0]
 			require.Equal(s, []string{"a", "/10.0.0.7"}, []string{m.ClientID, m.ClientHost})
 		},
-		"describing ticks, listing does not": func(s *suite) {
+		"client identities are not kept when that is asked for": func(s *suite) {
+			s.config(func(c *coordinator.Config) { c.RetainClientIdentity = coordinator.Off })
+			s.join("a", func(r *coordinator.JoinRequest) { r.ClientHost = "/10.0.0.7" })
+			m := s.describe("g").Members[0]
+			require.Equal(s, []string{"", ""}, []string{m.ClientID, m.ClientHost})
+		},
+		"who notices that sessions have ended": func(s *suite) {
 			s.pair()
 			s.until(16 * time.Second)
+			if s.traits.OnTime {
+				require.Equal(s, []coordinator.Listing{{Group: "g", ProtocolType: "consumer", State: coordinator.Empty}}, s.List(s.Context(), coordinator.Filter{}))
+				return
+			}
+			// describing ticks, listing does not
 			require.Equal(s, []coordinator.Listing{{Group: "g", ProtocolType: "consumer", State: coordinator.Stable}}, s.List(s.Context(), coordinator.Filter{}))
 			d, err := s.Describe(s.Context(), []string{"g", "g", "g"}, generous)
 			require.NoError(s, err)
@@ -88,7 +113,7 @@ func readRules() rules {
 			for _, m := range []coordinator.JoinResult{a, b} {
 				want.MemberIDs.Add(len(m.MemberID), 1)
 				want.InstanceIDs.Add(-1, 1)
-				want.ClientIDs.Add(0, 1)
+				want.ClientIDs.Add(len(s.identity("a")), 1)
 				want.ClientHosts.Add(0, 1)
 				want.Metadata.Add(1, 1)
 				want.Assignments.Add(2, 1)

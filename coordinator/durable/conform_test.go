@@ -24,9 +24,26 @@ func open(t testing.TB, cfg coordinator.Config, ledger coordinator.Ledger, opts 
 	return c
 }
 
+// traits are the differences from groups in memory.
+var traits = coordinatortest.Traits{
+	Keeps: true, OnTime: true, StableOnly: true, RetainsIdentity: true,
+	AbsentCommit: coordinator.IllegalGeneration,
+	Restart: func(t *testing.T, old coordinator.Coordinator, cfg coordinator.Config) coordinator.Coordinator {
+		ledger := old.(onLedger).ledger.Clone() // what the old one still writes is lost
+		return onLedger{open(t, cfg, ledger), ledger}
+	},
+}
+
+// onLedger is a coordinator and its ledger.
+type onLedger struct {
+	coordinator.Coordinator
+	ledger *coordinatortest.Ledger
+}
+
 func TestConform(t *testing.T) {
 	t.Parallel()
 	coordinatortest.Conform(t, func(t *testing.T, cfg coordinator.Config) coordinator.Coordinator {
-		return open(t, cfg, &coordinatortest.Ledger{})
-	})
+		ledger := &coordinatortest.Ledger{}
+		return onLedger{open(t, cfg, ledger), ledger}
+	}, traits)
 }
