@@ -18,6 +18,7 @@ var streams = []stream{
 	{"ListOffsets", listOffsetsSteps},
 	{"Offsets", offsetSteps},
 	{"Groups", groupSteps},
+	{"Partitions", partitionSteps},
 	{"Delete", deleteSteps},
 }
 
@@ -25,7 +26,7 @@ var streams = []stream{
 func servedRows(_ *side, resp kmsg.Response) {
 	r := resp.(*kmsg.ApiVersionsResponse)
 	served := map[int16]bool{}
-	for _, k := range []int16{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 22, 32, 33, 37, 44, 60, 75} {
+	for _, k := range []int16{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 34, 35, 37, 43, 44, 45, 46, 60, 61, 64, 75} {
 		served[k] = true
 	}
 	r.ApiKeys = slices.DeleteFunc(r.ApiKeys, func(k kmsg.ApiVersionsResponseApiKey) bool { return !served[k.ApiKey] })
