@@ -42,6 +42,8 @@ func boundsOf(f field) bounds {
 		b.least = 0
 	case "groups.min_session_timeout", "groups.max_session_timeout": // int32 of ms on the wire
 		b = bounds{int64(time.Millisecond), math.MaxInt32 * int64(time.Millisecond)}
+	case "telemetry.push_interval": // as Kafka's interval.ms
+		b = bounds{int64(100 * time.Millisecond), math.MaxInt32 * int64(time.Millisecond)}
 	}
 	return b
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend/iggy"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/telemetry"
 	"github.com/iggykafka/gateway/core/tracing"
 )
 
@@ -41,6 +42,8 @@ type Config struct {
 	Admin    admin.Config       `koanf:"admin"`
 	Metrics  metrics.Config     `koanf:"metrics"`
 	Tracing  tracing.Config     `koanf:"tracing"`
+	// Telemetry is about the metrics of clients, which they push (KIP-714).
+	Telemetry telemetry.Config `koanf:"telemetry"`
 }
 
 // Storage is the section "storage".
@@ -87,14 +90,15 @@ func DefaultConfig() Config {
 		Topics: settings.Topics{
 			AutoCreate: true, DefaultPartitions: 1, MaxNewPartitions: 10_000, DeleteEnable: true,
 		},
-		Message:  Message{MaxBytes: 1_048_588},
-		Producer: Producer{IDExpiration: 24 * time.Hour},
-		Fetch:    settings.Fetch{MaxBytes: 57_671_680, MaxWait: 300 * time.Second},
-		Offsets:  settings.Offsets{MetadataMax: 4096},
-		Groups:   coordinator.DefaultConfig(),
-		Log:      Log{Level: "info", Format: "console"},
-		Admin:    admin.DefaultConfig(),
-		Metrics:  metrics.DefaultConfig(),
-		Tracing:  tracing.DefaultConfig(),
+		Message:   Message{MaxBytes: 1_048_588},
+		Producer:  Producer{IDExpiration: 24 * time.Hour},
+		Fetch:     settings.Fetch{MaxBytes: 57_671_680, MaxWait: 300 * time.Second},
+		Offsets:   settings.Offsets{MetadataMax: 4096},
+		Groups:    coordinator.DefaultConfig(),
+		Log:       Log{Level: "info", Format: "console"},
+		Admin:     admin.DefaultConfig(),
+		Metrics:   metrics.DefaultConfig(),
+		Tracing:   tracing.DefaultConfig(),
+		Telemetry: telemetry.DefaultConfig(),
 	}
 }

@@ -33,7 +33,7 @@ func (l loaded) options(log *zap.Logger) fx.Option {
 		fx.WithLogger(func() fxevent.Logger { return fxEvents(log) }),
 		fx.Supply(
 			log,
-			c.Server, c.Admin, c.Metrics, c.Tracing, c.Groups, chosen.Choice(c.Storage.Backend), c.Storage.Config, c.Iggy,
+			c.Server, c.Admin, c.Metrics, c.Tracing, c.Telemetry, c.Groups, chosen.Choice(c.Storage.Backend), c.Storage.Config, c.Iggy,
 			c.Topics, c.Fetch, c.Offsets,
 			iggy.Options{ProducerExpiration: c.Producer.IDExpiration},
 			settings.Describe{PartitionsMax: c.DescribePartitionsMax},

@@ -50,8 +50,10 @@ type plan struct {
 	window int // zstd: the power of two that the window may have
 }
 
-func (b Batch) plan() (plan, error) {
-	p := plan{codec: b.Codec(), data: b.Bytes[HeaderSize:]}
+func (b Batch) plan() (plan, error) { return planOf(b.Codec(), b.Bytes[HeaderSize:]) }
+
+func planOf(codec Codec, data []byte) (plan, error) {
+	p := plan{codec: codec, data: data}
 	var err error
 	switch p.codec {
 	case None:
