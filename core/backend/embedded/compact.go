@@ -107,9 +107,12 @@ func (c *compactor) round(ctx context.Context) {
 // tell logs why a partition could not be compacted. Damage ends its compaction until
 // the next start; everything else is tried again, and told once a minute.
 func (c *compactor) tell(p *partition, err error) {
+	if err == nil {
+		return
+	}
 	at := []zap.Field{zap.String("topic", p.topic.name), zap.Int32("partition", p.index), cause(err)}
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, errGone):
+	case errors.Is(err, context.Canceled), errors.Is(err, errGone):
 	case errors.Is(err, errDamaged), errors.Is(err, errTorn), errors.Is(err, record.ErrInvalid):
 		p.uncompactable = true
 		c.store.log.Error("a partition is not compacted any more, as it has a batch that cannot be; reading it goes on", at...)

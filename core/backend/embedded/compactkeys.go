@@ -22,9 +22,7 @@ type keyHash [sha256.Size / 2]byte
 // has just been grown.
 const bytesPerKey = 64
 
-func newKeyTable(memory int64) *keyTable {
-	return &keyTable{limit: int(max(memory/bytesPerKey, 1)), latest: map[keyHash]int64{}}
-}
+func newKeyTable(limit int) *keyTable { return &keyTable{limit: limit, latest: map[keyHash]int64{}} }
 
 func hashKey(key []byte) keyHash {
 	sum := sha256.Sum256(key)
@@ -54,7 +52,7 @@ var errTableFull = errors.New("the table of keys is full")
 // fill notes the keys of all that is not compacted, as far as they fit, and sets
 // c.end behind the last of them.
 func (c *compaction) fill(ctx context.Context) error {
-	c.keys = newKeyTable(c.p.store.cfg.Compaction.Memory)
+	c.keys = newKeyTable(c.p.store.keyLimit)
 	c.end = c.segments[len(c.segments)-1].next
 	for _, g := range c.segments {
 		if g.next <= c.from {

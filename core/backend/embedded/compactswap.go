@@ -74,9 +74,11 @@ func (p *partition) replace(group []*segment, g *segment) error {
 	if err := p.change(func(b *pebble.Batch) error { return p.exchange(b, group, g) }); err != nil {
 		return err
 	}
+	p.w.Lock() // for moments: writers look at the segments too
 	p.mu.Lock()
 	p.swap(p.position(group), group, g)
 	p.mu.Unlock()
+	p.w.Unlock()
 	for _, old := range group {
 		s.files.drop(&old.slot)
 	}
@@ -113,7 +115,7 @@ func (p *partition) exchange(b *pebble.Batch, group []*segment, g *segment) erro
 		b.Set(numberKey(keyCompacted, id, p.index, g.base), compactedValue{g.value(), g.generation}.encode(), nil))
 }
 
-// swap changes what readers find; mu is held.
+// swap changes what readers find; w and mu are held.
 func (p *partition) swap(at int, group []*segment, g *segment) {
 	if at < 0 { // the topic has been deleted since
 		p.store.files.drop(&g.slot)

@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,7 @@ func newBox(t testing.TB, fs vfs.FS, cfg embedded.Config) *box {
 		fs = vfs.NewCrashableMem()
 		cfg.Dir = "/data"
 	}
+	cfg.Compaction.Interval = time.Hour // tests compact themselves
 	b := &box{TB: t, fs: fs, cfg: cfg}
 	b.opts.BootID = func() string { return "boot" }
 	b.opts.Log = zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel))

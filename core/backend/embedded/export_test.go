@@ -1,9 +1,16 @@
 package embedded
 
-import "context"
+import (
+	"context"
+
+	"github.com/iggykafka/gateway/core/backend"
+)
 
 // Compact compacts now what needs it.
 func (s *Store) Compact() { (&compactor{store: s}).round(context.Background()) }
+
+// LimitKeys has compactions know so many keys at a time.
+func (s *Store) LimitKeys(n int) { s.keyLimit = n }
 
 // Retain applies retention now.
 func (s *Store) Retain() { s.retain() }
@@ -20,4 +27,32 @@ func (s *Store) OpenFiles() int {
 	s.files.mu.Lock()
 	defer s.files.mu.Unlock()
 	return len(s.files.open)
+}
+
+// SegmentFiles returns the names of the files that a partition's log is in.
+func (s *Store) SegmentFiles(id backend.Partition) (names []string) {
+	p, err := s.partition(id)
+	if err != nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.segments {
+		names = append(names, s.fs.PathBase(g.name))
+	}
+	return names
+}
+
+// Active returns the base offset of the segment that is written to.
+func (s *Store) Active(id backend.Partition) int64 {
+	p, err := s.partition(id)
+	if err != nil {
+		return -1
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if g := p.last(); g != nil {
+		return g.base
+	}
+	return p.next
 }

@@ -55,6 +55,8 @@ type Store struct {
 	saving sync.Mutex
 
 	keeper keeper
+	// keyLimit is how many keys a compaction knows at a time.
+	keyLimit int
 }
 
 var _ backend.Backend = (*Store)(nil)
@@ -66,6 +68,7 @@ func New(cfg Config, configs Resolver, opts Options) *Store {
 		cfg: cfg, configs: configs, opts: opts, fs: opts.FS, log: opts.Log,
 		dir:    opts.FS.PathJoin(cfg.Dir),
 		byName: map[string]*topic{}, byID: map[uuid.UUID]*topic{},
+		keyLimit:   int(max(cfg.Compaction.Memory/bytesPerKey, 1)),
 		groupLocks: newGroupLocks(),
 	}
 }
