@@ -8,3 +8,9 @@ func (s *Store) GroupsFrom(from string) (names []string, err error) {
 	}
 	return names, err
 }
+
+// Starts is how many log starts are kept.
+func (s *Store) Starts() (n int) {
+	_ = s.meta.scan(plainKey(keyStart), func(_, _ []byte) error { n++; return nil })
+	return n
+}

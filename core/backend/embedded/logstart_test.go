@@ -84,6 +84,41 @@ func TestDeletedSegmentsStay(t *testing.T) {
 	require.Equal(t, backend.Bounds{Start: 3, End: 4}, bounds)
 }
 
+// TestKilledBeforeSegmentsGo: where a process was killed between moving the start
+// and dropping what lies below it, the next retention does.
+func TestKilledBeforeSegmentsGo(t *testing.T) {
+	t.Parallel()
+	fs, cfg := vfs.NewCrashableMem(), embedded.DefaultConfig()
+	cfg.Dir = "/data"
+	var killed *vfs.MemFS
+	writes := 0
+	hook := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileWrite && strings.Contains(op.Path, "/meta/") {
+			if writes++; writes == 2 {
+				killed = crashed(fs, 100, 1)
+			}
+		}
+		return nil
+	})}
+	b := newBox(t, errorfs.Wrap(fs, hook), cfg)
+	p := newTopic(b, "t", "segment.bytes", "1048576", "retention.ms", "-1")
+	for range 4 {
+		require.NoError(t, appendOne(b.store, p, large).Err)
+	}
+	hook.On()
+	require.EqualValues(t, 3, deleteTo(b, p, 3))
+	hook.Off()
+	b.close()
+	b.fs = killed
+	b.open()
+	require.Len(t, segmentFiles(b, p), 2)
+	require.Len(t, readLog(t, b.store, p), 1)
+	b.store.Retain()
+	require.Len(t, segmentFiles(b, p), 1)
+	b.reopen()
+	require.Len(t, readLog(t, b.store, p), 1)
+}
+
 // TestStartBehindLostRecords: a loss of power takes records that had not reached
 // the disk, and leaves a start that was set behind them. Offsets go on there.
 func TestStartBehindLostRecords(t *testing.T) {

@@ -97,6 +97,14 @@ func together(t *testing.T, syncs bool) {
 	until(func(int) {
 		bounds, err := s.Bounds(t.Context(), dropped)
 		check(err)
+		_, err = s.DeleteRecords(t.Context(), dropped, (bounds.Start+bounds.End)/2)
+		check(err)
+		_, err = s.DescribeProducers(t.Context(), dropped)
+		check(err)
+	})
+	until(func(int) {
+		bounds, err := s.Bounds(t.Context(), dropped)
+		check(err)
 		_, _, err = s.Read(t.Context(), backend.Read{Partition: dropped, Offset: bounds.Start, MaxBytes: 5000})
 		check(err, backend.ErrOffsetOutOfRange)
 		_, err = s.FindMaxTime(t.Context(), dropped)
@@ -112,6 +120,8 @@ func together(t *testing.T, syncs bool) {
 				check(appendOne(s, p, recordtest.Values("x")).Err, backend.ErrUnknownTopic)
 				_, _, err := s.Read(t.Context(), backend.Read{Partition: p, MaxBytes: 100})
 				check(err, backend.ErrUnknownTopic, backend.ErrOffsetOutOfRange) // retention takes old records
+				_, err = s.DeleteRecords(t.Context(), p, 1)
+				check(err, backend.ErrUnknownTopic, backend.ErrOffsetOutOfRange)
 			}
 		})
 		check(s.CommitOffsets(t.Context(), "g", []backend.Commit{{Partition: p}}))
@@ -124,6 +134,7 @@ func together(t *testing.T, syncs bool) {
 	groups, err := s.OffsetGroups(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, groups, "offsets went with their topics")
+	require.LessOrEqual(t, s.Starts(), 1, "and starts")
 	b.reopen()
 	require.Len(t, readLog(t, b.store, kept), records)
 }
