@@ -3,6 +3,7 @@
 //	go run ./bench 127.0.0.1:9092
 //	go run ./bench -rounds 5 127.0.0.1:9092 127.0.0.1:19092
 //	go run ./bench -only throughput -acks all 127.0.0.1:9092 iggy://iggy:iggy@127.0.0.1:8090
+//	go run ./bench -only throughput -scrape http://127.0.0.1:9644/metrics 127.0.0.1:9092
 //
 // With two addresses every measurement alternates between them, round by round,
 // and the table shows the medians and the median of the ratios A/B taken round
@@ -88,6 +89,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.batch, "batch", o.batch, "bytes of records in a batch, and in a request of the Iggy SDK, of the throughput measurement")
 	flags.StringVar(&o.native, "native", "", "iggy://user:password@host:port behind the gateway, for the measurement native")
 	flags.StringVar(&o.stream, "stream", o.stream, "the Iggy stream that the gateway keeps its topics in")
+	scrapeURL := flags.String("scrape", "", "with one ADDRESS: measure it with (A) and without (B) its metrics at this URL being read every second")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp): // the usage has been written
 		return nil
@@ -115,6 +117,15 @@ func run(ctx context.Context, args []string) error {
 			return errors.New("an Iggy server takes part in -only throughput alone")
 		}
 	}
+	if *scrapeURL != "" {
+		if len(targets) != 1 {
+			return errors.New("-scrape: compares one address with itself")
+		}
+		if err := scrape(ctx, *scrapeURL); err != nil {
+			return fmt.Errorf("-scrape: %w", err)
+		}
+		targets = scraped(targets[0], *scrapeURL)
+	}
 	quietSDK()
 
 	rep := newReport(targets, o.rounds)
@@ -123,7 +134,10 @@ func run(ctx context.Context, args []string) error {
 			for _, t := range targets {
 				t.find()
 				fmt.Fprintf(os.Stderr, "%s, round %d, %s (%s)\n", m.name, round+1, t.name, t.addr)
-				if err := m.run(ctx, t, o, rep.sink(t, round)); err != nil {
+				stop := t.scraping(ctx)
+				err := m.run(ctx, t, o, rep.sink(t, round))
+				stop()
+				if err != nil {
 					return fmt.Errorf("%s against %s: %w", m.name, t.addr, err)
 				}
 			}

@@ -15,11 +15,12 @@ import (
 
 // target is one server under load.
 type target struct {
-	name  string // "A" or "B"
-	addr  string
-	start string      // command that starts it, for the measurement startup
-	pid   int         // 0 when its process is not found on this machine
-	iggy  *iggyServer // set when it is an Iggy server, under its own SDK
+	name   string // "A" or "B"
+	addr   string
+	start  string      // command that starts it, for the measurement startup
+	pid    int         // 0 when its process is not found on this machine
+	iggy   *iggyServer // set when it is an Iggy server, under its own SDK
+	scrape string      // URL of metrics that are read meanwhile; "": none
 }
 
 // find looks for the process that listens on the target's port, by Linux'
