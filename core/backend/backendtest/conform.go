@@ -42,6 +42,7 @@ func Conform(t *testing.T, open func(t testing.TB) Setup) {
 		{"topic configs take effect", topicConfigs},
 		{"topics grow", growTopics},
 		{"configs change one after another", alterTopics},
+		{"compaction is accepted or refused", compaction},
 		{"a deleted topic is gone", deleteTopics},
 		{"append and read", appendAndRead},
 		{"reads return whole batches", readLimits},

@@ -43,10 +43,10 @@ func TestRetentionOfIggy(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, iggytest.Real(t, iggytest.NoFsync(), iggytest.Retention()))
 	old, small := b.create("old", "retention.ms", "1"), b.create("small", "retention.bytes", "1000")
-	kept, compacted := b.create("kept", "retention.ms", "-1"), b.create("compacted", "retention.ms", "1", "cleanup.policy", "compact")
+	kept, nothing := b.create("kept", "retention.ms", "-1"), b.create("nothing", "retention.ms", "1", "cleanup.policy", "")
 	const n = 7
 	for range n {
-		for _, p := range []backend.Partition{old, small, kept, compacted} {
+		for _, p := range []backend.Partition{old, small, kept, nothing} {
 			require.NoError(t, b.append(p, half).Err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestRetentionOfIggy(t *testing.T) {
 		require.EqualValues(t, n, bounds.End)
 		require.EqualValues(t, n, b.append(p, "more").BaseOffset)
 	}
-	for _, p := range []backend.Partition{kept, compacted} {
+	for _, p := range []backend.Partition{kept, nothing} {
 		require.Zero(t, b.start(p))
 	}
 }

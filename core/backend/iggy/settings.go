@@ -7,6 +7,7 @@ import (
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 
+	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/topicconfig"
 )
 
@@ -51,6 +52,18 @@ func settingsOf(c topicconfig.Config, partitions int32) settings {
 		s.size = max(uint64(bytes)*uint64(n), 1)
 	}
 	return s
+}
+
+// refuseCompaction returns the refusal of a topic that is to be compacted: the records
+// of an Iggy topic cannot be rewritten or removed one by one, so that such a topic
+// would grow for ever, and clients that read it whole would take ever longer. present
+// are the overrides that the topic has: what an earlier release accepted stays, and
+// does not stand in the way of other changes.
+func refuseCompaction(configs Resolver, present, wanted map[string]string) error {
+	if !configs.Resolve(wanted).Compact || configs.Resolve(present).Compact && present[cleanupPolicy] == wanted[cleanupPolicy] {
+		return nil
+	}
+	return &backend.ConfigError{Name: cleanupPolicy, Reason: "the Iggy server cannot compact a topic; set it to delete, or keep such topics in a gateway with storage.backend: embedded"}
 }
 
 // shownOverrides returns the overrides of a topic as clients see them: those that

@@ -77,6 +77,9 @@ func (s *Store) CreateTopic(ctx context.Context, n backend.NewTopic) (backend.To
 	if t, _ := s.catalog.name(n.Name); t != nil {
 		return none, backend.ErrTopicExists
 	}
+	if err := refuseCompaction(s.configs, nil, n.Overrides); err != nil {
+		return none, err
+	}
 	at := s.names.place(n.Name)
 	if err := s.room(at.Stream); err != nil {
 		return none, err
@@ -271,6 +274,9 @@ func (s *Store) AlterTopic(ctx context.Context, id uuid.UUID, change func(map[st
 	}
 	if maps.Equal(overrides, t.info.Overrides) {
 		return nil
+	}
+	if err := refuseCompaction(s.configs, t.info.Overrides, overrides); err != nil {
+		return err
 	}
 	// Iggy comes first, as it may refuse.
 	want := settingsOf(s.configs.Resolve(overrides), t.info.Partitions)

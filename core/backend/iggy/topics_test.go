@@ -16,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/journal"
+	"github.com/iggykafka/gateway/core/topicconfig"
 )
 
 // The server has another created_at for a topic after its first start, which is
@@ -268,7 +269,7 @@ func TestRetentionIsIggys(t *testing.T) {
 		{[]string{"retention.bytes", fmt.Sprint(int64(math.MaxInt64))}, settings{7 * day, unlimited}},
 		{[]string{"retention.bytes", "100"}, settings{7 * day, 300}},
 		{[]string{"retention.bytes", "0"}, settings{7 * day, 1}},
-		{[]string{"cleanup.policy", "compact", "retention.ms", "5"}, settings{iggcon.IggyExpiryNeverExpire, unlimited}},
+		{[]string{"cleanup.policy", "", "retention.ms", "5"}, settings{iggcon.IggyExpiryNeverExpire, unlimited}},
 	} {
 		name := fmt.Sprint("t", i)
 		topic := f.create(name, 3, one.configs...)
@@ -291,6 +292,38 @@ func TestRetentionIsIggys(t *testing.T) {
 	topic, err = f.find("t2")
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"retention.bytes": "2147483648", "max.message.bytes": "5"}, topic.Overrides)
+}
+
+// Iggy cannot compact. What an earlier release accepted can be changed in all else,
+// and be given up.
+func TestCompactionIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t)
+	var refused *backend.ConfigError
+	for _, policy := range []string{"compact", "compact,delete", " delete , compact"} {
+		_, err := f.CreateTopic(t.Context(), backend.NewTopic{Name: "t", Partitions: 1, Overrides: map[string]string{"cleanup.policy": policy}})
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, "cleanup.policy", refused.Name)
+		require.Contains(t, refused.Reason, "cannot compact")
+		_, err = f.find("t")
+		require.ErrorIs(t, err, backend.ErrUnknownTopic)
+	}
+	require.Zero(t, f.ledger.keys(keyPending), "nothing is left")
+	topic := f.create("t", 1)
+	alter := func(configs map[string]string) error {
+		return f.AlterTopic(t.Context(), topic.ID, func(map[string]string) (map[string]string, error) { return configs, nil })
+	}
+	require.ErrorAs(t, alter(map[string]string{"cleanup.policy": "compact", "retention.ms": "5"}), &refused)
+	now, err := f.find("t")
+	require.NoError(t, err)
+	require.Empty(t, now.Overrides)
+
+	old := map[string]string{"cleanup.policy": "compact"}
+	catalog, err := topicconfig.NewCatalog(nil)
+	require.NoError(t, err)
+	require.NoError(t, refuseCompaction(catalog, old, map[string]string{"cleanup.policy": "compact", "max.message.bytes": "5"}))
+	require.NoError(t, refuseCompaction(catalog, old, map[string]string{}))
+	require.Error(t, refuseCompaction(catalog, old, map[string]string{"cleanup.policy": "compact,delete"}))
 }
 
 // A server that checks sizes in updates too refuses what is below a segment.
