@@ -24,6 +24,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/admin"
+	"github.com/iggykafka/gateway/admin/console"
 	"github.com/iggykafka/gateway/admin/health"
 	"github.com/iggykafka/gateway/admin/metrics"
 	"github.com/iggykafka/gateway/admin/profiles"
@@ -94,6 +95,7 @@ func Admin() fx.Option {
 		metrics.Module,
 		health.Module,
 		profiles.Module,
+		console.Module,
 		tracing.Module,
 	)
 }

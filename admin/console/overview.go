@@ -1,0 +1,101 @@
+package console
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/http"
+	"runtime"
+	"strconv"
+
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/core/backend"
+)
+
+// shownKeys is how many keys the overview has.
+const shownKeys = 8
+
+type overviewPage struct {
+	ClusterID  string
+	NodeID     int32
+	Address    string // "" before the gateway listens
+	Version    string
+	Go         string
+	Dir        backend.LogDir
+	Topics     int
+	Partitions int64
+	// Away says why the store does not answer; "" when it does.
+	Away       string
+	States     []stateCount
+	Groups     int
+	Members    int
+	GroupBytes int64
+	Rebalances uint64
+	Mix        mix
+	APIs       int
+}
+
+type stateCount struct {
+	State coordinator.State
+	Count int
+	Share float64
+}
+
+// overview still shows what the gateway itself knows when the store is away.
+func (c *Console) overview(ctx context.Context, _ *http.Request) (any, error) {
+	p := overviewPage{NodeID: c.Node.ID, Version: c.Version, Go: runtime.Version(), Mix: c.Mix.recent(), APIs: len(c.APIs)}
+	if host, port := c.Node.Address(); port >= 0 {
+		p.Address = net.JoinHostPort(host, strconv.Itoa(int(port)))
+	}
+	if len(p.Mix.Rates) > shownKeys {
+		p.Mix.Rates = p.Mix.Rates[:shownKeys]
+	}
+	counts := c.Groups.Count()
+	p.Members, p.GroupBytes, p.Rebalances = counts.Members, counts.Bytes, counts.Rebalances
+	shown := map[coordinator.State]int{}
+	maps.Copy(shown, counts.Groups)
+	if err := c.fromStore(ctx, &p, shown); err != nil {
+		if ctx.Err() == context.Canceled {
+			return nil, ctx.Err()
+		}
+		f, _ := explain(err)
+		p.Away = f.Title + ": " + err.Error()
+	}
+	for _, s := range states {
+		if s != offsetsOnly || p.Away == "" {
+			p.States = append(p.States, stateCount{State: s, Count: shown[s]})
+			p.Groups += shown[s]
+		}
+	}
+	for i := range p.States {
+		if p.Groups > 0 {
+			p.States[i].Share = float64(p.States[i].Count) / float64(p.Groups)
+		}
+	}
+	return p, nil
+}
+
+// fromStore adds what the store knows, the groups with offsets only among it.
+func (c *Console) fromStore(ctx context.Context, p *overviewPage, groups map[coordinator.State]int) (err error) {
+	if p.ClusterID, err = c.Store.ClusterID(ctx); err != nil {
+		return err
+	}
+	if p.Dir, err = c.Store.LogDir(ctx); err != nil {
+		return err
+	}
+	topics, err := c.Store.AllTopics(ctx)
+	for _, t := range topics {
+		p.Topics++
+		p.Partitions += int64(t.Partitions)
+	}
+	if err != nil {
+		return err
+	}
+	all, err := c.allGroups(ctx)
+	for _, l := range all {
+		if l.State == offsetsOnly {
+			groups[offsetsOnly]++
+		}
+	}
+	return err
+}
