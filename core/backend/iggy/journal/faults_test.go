@@ -35,7 +35,7 @@ func run(t *testing.T, c *fakeClient) outcomes {
 	}
 	for i := range commits {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		told[i] = j.Commit(ctx, transaction(i))
+		told[i] = commitOrAmend(ctx, j, i)
 		cancel()
 		if i == 30 {
 			time.Sleep(30 * time.Second)
@@ -56,6 +56,14 @@ func runOptions() Options {
 func transaction(i int) []Change {
 	value := []byte(fmt.Sprint(i))
 	return []Change{{fmt.Sprint("left", i%pairs), value}, {fmt.Sprint("right", i%pairs), value}}
+}
+
+// commitOrAmend makes a transaction; every third is an amendment.
+func commitOrAmend(ctx context.Context, j *Journal, i int) error {
+	if i%3 == 0 {
+		return j.Amend(ctx, func() []Change { return transaction(i) })
+	}
+	return j.Commit(ctx, transaction(i))
 }
 
 // check holds what is there against what callers were told: of each pair of keys,
@@ -223,7 +231,7 @@ func crash(t *testing.T, s *fakeServer, n int, f fault) crashed {
 			return
 		}
 		for i := 0; i < commits && ctx.Err() == nil; i++ {
-			told[i] = j.Commit(ctx, transaction(i))
+			told[i] = commitOrAmend(ctx, j, i)
 		}
 		_ = j.Close()
 	}()

@@ -28,6 +28,7 @@ func TestModel(t *testing.T) {
 			defer func() { _ = m.journal.Close() }()
 			rt.Repeat(map[string]func(*rapid.T){
 				"commit": m.commit,
+				"amend":  m.amend,
 				"faulty": m.faulty,
 				"reopen": m.reopen,
 				"kill":   m.kill,
@@ -86,6 +87,17 @@ func (m *model) commit(rt *rapid.T) {
 	}
 }
 
+// amend makes changes that depend on what is there.
+func (m *model) amend(rt *rapid.T) {
+	want := m.want
+	require.NoError(rt, m.journal.Amend(context.Background(), func() []Change {
+		changes := []Change{{"count", []byte(fmt.Sprint(len(all(m.journal))))}}
+		want = with(m.want, changes)
+		return changes
+	}))
+	m.want = want
+}
+
 // faulty commits while requests fail as they like.
 func (m *model) faulty(rt *rapid.T) {
 	faults := rapid.SliceOfN(rapid.SampledFrom([]fault{ok, ok, before, lostBefore, lostAfter, lostLate}), 1, 12).Draw(rt, "faults")
@@ -102,7 +114,12 @@ func (m *model) faulty(rt *rapid.T) {
 	changes := draw(rt)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rapid.IntRange(1, 1000).Draw(rt, "ms"))*time.Millisecond)
 	defer cancel()
-	err := m.journal.Commit(ctx, changes)
+	var err error
+	if rapid.Bool().Draw(rt, "amend") {
+		err = m.journal.Amend(ctx, func() []Change { return changes })
+	} else {
+		err = m.journal.Commit(ctx, changes)
+	}
 	time.Sleep(time.Minute)
 	after := with(m.want, changes)
 	switch {
