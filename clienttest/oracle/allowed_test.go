@@ -21,6 +21,10 @@ var allowed = []allowance{
 	{`Offsets/commit as a member of nothing .*`, `.*ErrorCode`, `22|69`, `25`, "groups do not outlive the gateway: 25 makes their members join again"},
 	{`Groups/describe with operations .*`, `.*AuthorizedOperations`, `3400`, `-2147483648`, "operations of groups are never computed"},
 
+	// Tools.
+	{`Tools/subscribe.*`, `DeltaTemporality`, `true`, `false`, "Prometheus counts in totals, and a lost push loses nothing"},
+	{`Tools/last push again v0`, `ErrorCode`, `0`, `42`, "a client that has ended stays so; in Kafka a push that is refused makes it come back"},
+
 	// Configs.
 	{`Topics/.*`, `.*Configs.*Source`, `3`, `5`, "Kafka sets min.insync.replicas for the whole cluster (KIP-966)"},
 	{`Configs/all of a topic .*`, `.*Source`, `DYNAMIC_DEFAULT_BROKER_CONFIG`, `DEFAULT_CONFIG`, "the same"},

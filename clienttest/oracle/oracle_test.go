@@ -124,6 +124,15 @@ func awaitCoordinator(t *testing.T, s *side) {
 		s.ask(t, find, nil)
 		return s.ask(t, req, nil)["Topics[0].Partitions[0].ErrorCode"] == "0"
 	}, wait, pause, "the broker's coordinator does not come up")
+	transactions, describe := kmsg.NewPtrFindCoordinatorRequest(), kmsg.NewPtrDescribeTransactionsRequest()
+	transactions.Version, transactions.CoordinatorType, transactions.CoordinatorKey = 1, 1, "warm-up"
+	describe.TransactionalIDs = []string{"warm-up", "a", "b"}
+	require.Eventually(t, func() bool {
+		s.ask(t, transactions, nil)
+		answer := s.ask(t, describe, nil)
+		return answer["TransactionStates[0].ErrorCode"] == "105" &&
+			answer["TransactionStates[1].ErrorCode"] == "105" && answer["TransactionStates[2].ErrorCode"] == "105"
+	}, wait, pause, "the broker's coordinator of transactions does not come up")
 	require.Eventually(t, func() bool {
 		return s.ask(t, kmsg.NewPtrInitProducerIDRequest(), nil)["ErrorCode"] == "0"
 	}, wait, pause, "the broker hands out no producer ids")

@@ -19,6 +19,7 @@ var streams = []stream{
 	{"Offsets", offsetSteps},
 	{"Groups", groupSteps},
 	{"Partitions", partitionSteps},
+	{"Tools", toolSteps},
 	{"Delete", deleteSteps},
 }
 
@@ -26,7 +27,7 @@ var streams = []stream{
 func servedRows(_ *side, resp kmsg.Response) {
 	r := resp.(*kmsg.ApiVersionsResponse)
 	served := map[int16]bool{}
-	for _, k := range []int16{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 34, 35, 37, 43, 44, 45, 46, 60, 61, 64, 75} {
+	for _, k := range []int16{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 34, 35, 37, 42, 43, 44, 45, 46, 47, 55, 57, 60, 61, 64, 65, 66, 74, 75} {
 		served[k] = true
 	}
 	r.ApiKeys = slices.DeleteFunc(r.ApiKeys, func(k kmsg.ApiVersionsResponseApiKey) bool { return !served[k.ApiKey] })
@@ -317,6 +318,7 @@ func configSteps() []step {
 		alter("a bad value", topic, "fresh-v6", str("retention.ms"), str("soon")),
 		alter("a null", topic, "fresh-v6", str("retention.ms"), nil),
 		alter("a key twice", topic, "fresh-v6", str("retention.ms"), str("1"), str("retention.ms"), str("2")),
+		alter("nothing of a broker's", broker, "1"),
 		alter("a stranger", topic, "oracle-nobody", str("retention.ms"), str("1")),
 		alter("an illegal topic", topic, "not legal", str("retention.ms"), str("1")),
 		change("set", topic, "fresh-v5", set, "retention.ms", str("7000")),
@@ -329,6 +331,9 @@ func configSteps() []step {
 		change("a key twice", topic, "fresh-v5", set, "retention.ms", str("1"), twice),
 		change("a stranger", topic, "oracle-nobody", set, "retention.ms", str("1")),
 		change("an odd operation", topic, "fresh-v5", 9, "retention.ms", str("1")),
+		change("delete of a broker's", broker, "1", unset, "leader.replication.throttled.rate", nil),
+		change("delete of every broker's", broker, "", unset, "no.such.config", nil),
+		change("set of a broker's", broker, "1", set, "log.dirs", str("a")),
 		describe("what is left of v5", topic, "fresh-v5", "retention.ms", "cleanup.policy"),
 		describe("what is left of v6", topic, "fresh-v6", "retention.ms", "cleanup.policy"),
 	}
