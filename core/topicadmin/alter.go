@@ -78,7 +78,7 @@ func (a Alterer) alter(ctx context.Context, r Resource, validateOnly bool) Fault
 	case kmsg.ConfigResourceTypeTopic:
 		return a.alterTopic(ctx, r, validateOnly)
 	case kmsg.ConfigResourceTypeBroker:
-		return a.refuseBroker(r)
+		return a.alterBroker(r)
 	}
 	return Refuse(kerr.InvalidRequest, "Unknown resource type %d", int8(r.Type))
 }
@@ -112,8 +112,10 @@ func checkKeys(configs []Config) Fault {
 	return Fault{}
 }
 
-// refuseBroker: no config of the gateway can be changed while it runs.
-func (a Alterer) refuseBroker(r Resource) Fault {
+// alterBroker: no config of the gateway can be changed while it runs, so there is
+// nothing to delete either, and a deletion succeeds as it does for any name in
+// Kafka. kafka-reassign-partitions --verify ends with one.
+func (a Alterer) alterBroker(r Resource) Fault {
 	if r.Name != "" {
 		id, err := strconv.ParseInt(r.Name, 10, 32)
 		switch {
@@ -123,9 +125,14 @@ func (a Alterer) refuseBroker(r Resource) Fault {
 			return Refuse(kerr.InvalidRequest, "Unexpected broker id, expected %d, but received %s", a.Node, r.Name)
 		}
 	}
-	names := make([]string, len(r.Configs))
-	for i, c := range r.Configs {
-		names[i] = c.Name
+	var names []string
+	for _, c := range r.Configs {
+		if c.Op != kmsg.IncrementalAlterConfigOpDelete {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) == 0 {
+		return Fault{}
 	}
 	return Refuse(kerr.InvalidRequest, "Cannot update these configs dynamically: [%s]", strings.Join(names, ", "))
 }
