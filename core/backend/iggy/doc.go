@@ -33,7 +33,10 @@
 //	watch.go, poller.go                  waiting for records; the look for those of native clients
 //	times.go, leads.go, scan.go          offsets by time
 //
-//	offsets.go, ids.go, ends.go          committed offsets; cluster and producer ids; known ends
+//	offsets.go, groups.go                committed offsets, and their end; states of groups
+//	trim.go                              DeleteRecords: starts that the gateway keeps
+//	describe.go, disk.go                 producers, sizes and the place of logs, for tools
+//	ids.go, ends.go                      cluster and producer ids; known ends
 //	readmetrics.go                       metrics
 //
 // What Iggy 0.8.0 does that the code must know is written down where it is
