@@ -144,3 +144,17 @@ func TestNamesFollowTheConventions(t *testing.T) {
 		require.True(t, strings.HasSuffix(f.GetHelp(), "."), "%s: %s", f.GetName(), f.GetHelp())
 	}
 }
+
+// What a scrape of a gateway costs it, and the client here.
+func BenchmarkScrapeGateway(b *testing.B) {
+	url := busy(b)
+	for b.Loop() {
+		resp, err := http.Get(url + "/metrics")
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
+}

@@ -12,13 +12,14 @@ import (
 // scrapesAtOnce is how many scrapes may run together: more get 503.
 const scrapesAtOnce = 4
 
-// Handler serves a registry. Scrapes, and what fails in them, are counted in the
-// same registry. A metric that cannot be collected is left out: the others are
-// served.
-func Handler(r *prometheus.Registry) http.Handler {
-	return promhttp.InstrumentMetricHandler(r, promhttp.HandlerFor(r, promhttp.HandlerOpts{
+// handler serves what is gathered. Scrapes, and what fails in them, are counted in
+// the registry. A metric that cannot be collected is left out: the others are
+// served. Nothing is compressed, which would cost more than all the rest.
+func handler(r *prometheus.Registry, g prometheus.Gatherer) http.Handler {
+	return promhttp.InstrumentMetricHandler(r, promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		Registry:            r,
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: scrapesAtOnce,
+		DisableCompression:  true,
 	}))
 }

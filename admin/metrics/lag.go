@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
+	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/iggykafka/gateway/core/backend"
 )
@@ -83,7 +85,9 @@ func (l *look) group(ctx context.Context, group string) ([]lag, error) {
 	if err != nil {
 		return nil, err
 	}
-	group = strings.ToValidUTF8(group, "\uFFFD") // labels are UTF-8
+	if !utf8.ValidString(group) { // labels are text
+		group = strconv.Quote(group)
+	}
 	out := make([]lag, 0, len(committed))
 	for p, c := range committed {
 		topic, known := l.names[p.Topic]
@@ -128,6 +132,7 @@ type found struct {
 	lags               lags
 	dir                *backend.LogDir // nil where it is not known
 	err                error
+	family             *dto.MetricFamily // of the lags; nil when there are none
 }
 
 // find looks at the store.
@@ -141,10 +146,34 @@ func find(ctx context.Context, s store, seriesMax int) found {
 	if err == nil {
 		f.lags, err = lagsOf(ctx, s, topics, seriesMax)
 	}
-	f.err = err
+	f.err, f.family = err, familyOf(f.lags.series)
 	if dir, err := s.LogDir(ctx); err == nil {
 		f.dir = &dir
 	}
 	f.took = time.Since(f.at)
 	return f
 }
+
+// familyOf makes the metric that shows lags. It is made once a look and not once
+// a scrape: at 10,000 series a registry would take longer to check and sort them
+// than the look takes.
+func familyOf(lags []lag) *dto.MetricFamily {
+	if len(lags) == 0 {
+		return nil
+	}
+	metrics := make([]*dto.Metric, len(lags))
+	for i, l := range lags {
+		metrics[i] = &dto.Metric{
+			Label: []*dto.LabelPair{label("group", l.group), label("partition", strconv.Itoa(int(l.partition))), label("topic", l.topic)},
+			Gauge: &dto.Gauge{Value: new(float64(l.records))},
+		}
+	}
+	return &dto.MetricFamily{
+		Name:   new(ns + "_consumer_lag_records"),
+		Help:   new("How far a group's committed offset is behind the end of the partition."),
+		Type:   dto.MetricType_GAUGE.Enum(),
+		Metric: metrics,
+	}
+}
+
+func label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }

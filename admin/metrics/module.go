@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/admin"
@@ -15,20 +16,17 @@ import (
 // Module provides /metrics, and registers what is measured of groups and of the
 // store. It asks for a Config, a *prometheus.Registry, a coordinator.Coordinator
 // and a backend.Backend.
-var Module = fx.Module("metrics",
-	fx.Provide(func(r *prometheus.Registry) admin.Out {
-		return admin.Out{Route: admin.Route{Pattern: "GET /metrics", Handler: Handler(r), Always: true}}
-	}),
-	fx.Invoke(register),
-)
+var Module = fx.Module("metrics", fx.Provide(provide))
 
-// register is called when the backend has been made, so its hook runs after that
+// provide is called when the backend has been made, so its hook runs after that
 // of the backend at the start, and before it at the end.
-func register(lc fx.Lifecycle, c Config, r *prometheus.Registry, groups coordinator.Coordinator, b backend.Backend) error {
+func provide(lc fx.Lifecycle, c Config, r *prometheus.Registry, groups coordinator.Coordinator, b backend.Backend) (admin.Out, error) {
 	s := newStored(b, c)
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error { s.gate.Open(); return nil },
 		OnStop:  s.gate.Shut,
 	})
-	return errors.Join(r.Register(s), r.Register(newGroups(groups)))
+	gatherer := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return s.gather(r) })
+	out := admin.Out{Route: admin.Route{Pattern: "GET /metrics", Handler: handler(r, gatherer), Always: true}}
+	return out, errors.Join(r.Register(s), r.Register(newGroups(groups)))
 }

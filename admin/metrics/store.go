@@ -1,12 +1,14 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/iggykafka/gateway/admin/internal/gate"
 )
@@ -27,7 +29,7 @@ type stored struct {
 	last   found
 	failed int
 
-	topics, partitions, total, usable, lag, omitted, took, errors *prometheus.Desc
+	topics, partitions, total, usable, omitted, took, errors *prometheus.Desc
 }
 
 func newStored(s store, c Config) *stored {
@@ -37,8 +39,6 @@ func newStored(s store, c Config) *stored {
 		partitions: describe("partitions", "Partitions of all topics."),
 		total:      describe("log_dir_bytes", "Size of the volume that the logs lie on, where that is known."),
 		usable:     describe("log_dir_usable_bytes", "What is free of it."),
-		lag: describe("consumer_lag_records",
-			"How far a group's committed offset is behind the end of the partition.", "group", "topic", "partition"),
 		omitted: describe("consumer_lag_omitted_groups",
 			"Groups whose lag is not shown: above metrics.lag_series_max, not found out in time, or with a name above 256 bytes."),
 		took:   describe("store_look_duration_seconds", "What the last look at topics and committed offsets took."),
@@ -48,7 +48,7 @@ func newStored(s store, c Config) *stored {
 
 // Describe implements prometheus.Collector.
 func (s *stored) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{s.topics, s.partitions, s.total, s.usable, s.lag, s.omitted, s.took, s.errors} {
+	for _, d := range []*prometheus.Desc{s.topics, s.partitions, s.total, s.usable, s.omitted, s.took, s.errors} {
 		out <- d
 	}
 }
@@ -70,9 +70,24 @@ func (s *stored) Collect(out chan<- prometheus.Metric) {
 		out <- gauge(s.usable, float64(f.dir.Usable))
 	}
 	out <- gauge(s.omitted, float64(f.lags.omitted))
-	for _, l := range f.lags.series {
-		out <- gauge(s.lag, float64(l.records), l.group, l.topic, strconv.Itoa(int(l.partition)))
+}
+
+// gather returns what a registry has, this collector included, and the lags of
+// its last look.
+func (s *stored) gather(r prometheus.Gatherer) ([]*dto.MetricFamily, error) {
+	families, err := r.Gather()
+	_, leave, ok := s.gate.Enter(context.Background())
+	if !ok {
+		return families, err
 	}
+	defer leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if lags := s.last.family; lags != nil {
+		at, _ := slices.BinarySearchFunc(families, lags, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
+		families = slices.Insert(families, at, lags)
+	}
+	return families, err
 }
 
 // look returns what was found lately, or looks anew. It reports false while the
