@@ -89,11 +89,12 @@ func (l *Ledger) Saves() int {
 	return l.saves
 }
 
-// Clone returns a copy: what a crash at this moment leaves.
+// Clone returns a copy, which fails as this one does: what a crash at this moment
+// leaves.
 func (l *Ledger) Clone() *Ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := &Ledger{states: maps.Clone(l.states), offsets: map[string]map[string]time.Time{}}
+	c := &Ledger{states: maps.Clone(l.states), fault: l.fault, offsets: map[string]map[string]time.Time{}}
 	for group, topics := range l.offsets {
 		c.offsets[group] = maps.Clone(topics)
 	}

@@ -3,6 +3,7 @@ package durable_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -20,7 +21,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func open(t testing.TB, cfg coordinator.Config, ledger coordinator.Ledger, opts ...host.Option) *durable.Coordinator {
 	c := durable.New(cfg, ledger, zap.NewNop(), opts...)
 	require.NoError(t, c.Start(context.Background()))
-	t.Cleanup(func() { require.NoError(t, c.Stop(context.Background())) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		require.NoError(t, c.Stop(ctx))
+	})
 	return c
 }
 

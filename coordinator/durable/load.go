@@ -11,7 +11,7 @@ import (
 // Pauses between two tries to load: each is twice the one before.
 const (
 	firstPause   = 500 * time.Millisecond
-	longestPause = 15 * time.Second
+	longestPause = 5 * time.Second
 )
 
 // load takes in all groups, however often it has to try. It reports false when
@@ -36,7 +36,7 @@ func (c *Coordinator) load(tried chan<- struct{}) bool {
 			return true
 		}
 		pause := longestPause
-		if try < 5 { // 2⁵ × 500 ms is more than the longest
+		if try < 4 { // 2⁴ × 500 ms is more than the longest
 			pause = firstPause << try
 		}
 		if !c.sleep(pause) {

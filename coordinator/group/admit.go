@@ -56,7 +56,7 @@ func (g *Group) admit(now time.Time, e Join, id string) {
 	m.take(g.cfg, r)
 	if len(g.members) == 0 {
 		g.protocolType = r.ProtocolType
-		g.leader, g.since = m, time.Time{}
+		g.leader, g.since = m, never
 	}
 	g.insert(m)
 	g.watch(m.joinBy)

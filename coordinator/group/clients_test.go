@@ -10,6 +10,7 @@ import (
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/group"
+	"github.com/iggykafka/gateway/coordinator/grouptest"
 )
 
 // client behaves as a real one: it heartbeats each second, joins again when it
@@ -103,7 +104,7 @@ func (s *sim) act(c *client) {
 		s.made++
 		id := fmt.Sprintf("%s-%d", c.name, s.made)
 		s.submit(c, func(n group.Call) group.Event {
-			return group.Join{Call: n, NewID: id, Room: plenty, Request: coordinator.JoinRequest{
+			return group.Join{Call: n, NewID: id, Room: grouptest.Plenty, Request: coordinator.JoinRequest{
 				Group: "g", MemberID: c.id, InstanceID: c.instance, SessionTimeout: 10 * time.Second, RebalanceTimeout: 30 * time.Second,
 				ProtocolType: "consumer", Protocols: []coordinator.Protocol{{Name: "range"}}, RequireMemberID: true,
 			}}
@@ -115,7 +116,7 @@ func (s *sim) act(c *client) {
 			list = append(list, coordinator.Assignment{MemberID: m.MemberID, Data: fmt.Appendf(nil, "%s@%d", m.MemberID, c.generation)})
 		}
 		s.submit(c, func(n group.Call) group.Event {
-			return group.Sync{Call: n, Room: plenty, Request: coordinator.SyncRequest{
+			return group.Sync{Call: n, Room: grouptest.Plenty, Request: coordinator.SyncRequest{
 				Group: "g", MemberID: c.id, InstanceID: c.instance, Generation: c.generation, Assignments: list,
 			}}
 		})

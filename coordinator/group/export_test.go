@@ -155,3 +155,9 @@ func (g *Group) Leader() string {
 
 // State returns the state.
 func (g *Group) State() coordinator.State { return g.state() }
+
+// Kept reports that the group outlives its members.
+func (g *Group) Kept() bool { return g.kept }
+
+// Selected returns the selected protocol.
+func (g *Group) Selected() string { return g.protocol }

@@ -7,6 +7,21 @@ import (
 	"github.com/iggykafka/gateway/coordinator"
 )
 
+// instant is a time in little room: milliseconds since 1970.
+type instant int64
+
+// never is no time.
+const never instant = 0
+
+func at(t time.Time) instant { return instant(t.UnixMilli()) }
+
+func (i instant) time() time.Time {
+	if i == never {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(i))
+}
+
 // reason is why a rebalance was opened.
 type reason uint8
 
@@ -38,7 +53,7 @@ var reasons = [...]string{
 
 // record is a [coordinator.Rebalance] in little room: many groups have some.
 type record struct {
-	began      int64 // ms since 1970
+	began      instant
 	took       int32 // ms
 	generation int32
 	members    int32
@@ -58,7 +73,7 @@ func (g *Group) remember(now time.Time) {
 		g.past = g.past[:coordinator.HistoryLength-1]
 	}
 	g.past = append(g.past, record{
-		began:      g.start.UnixMilli(),
+		began:      at(g.start),
 		took:       int32(min(now.Sub(g.start).Milliseconds(), math.MaxInt32)),
 		generation: g.generation,
 		members:    int32(len(g.members)),
@@ -78,7 +93,7 @@ func (g *Group) abridge() {
 func (g *Group) History() []coordinator.Rebalance {
 	out := make([]coordinator.Rebalance, len(g.past))
 	for i, r := range g.past {
-		began := time.UnixMilli(r.began)
+		began := r.began.time()
 		out[i] = coordinator.Rebalance{
 			Began: began, Completed: began.Add(time.Duration(r.took) * time.Millisecond),
 			Generation: r.generation, Members: int(r.members), Protocol: r.protocol, Reason: reasons[r.reason],

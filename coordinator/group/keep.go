@@ -87,10 +87,10 @@ func (g *Group) Idle() bool { return len(g.members) == 0 && len(g.pending) == 0 
 
 // EmptySince returns when the group lost its last member; zero if it has members
 // or never had any.
-func (g *Group) EmptySince() time.Time { return g.since }
+func (g *Group) EmptySince() time.Time { return g.since.time() }
 
 // LastCommit returns when a commit from outside was let in last; zero if none was.
-func (g *Group) LastCommit() time.Time { return g.committed }
+func (g *Group) LastCommit() time.Time { return g.committed.time() }
 
 // outside lets in a commit from outside the group, which may be what the group
 // begins with: the simple groups of consumers that assign partitions themselves.
@@ -101,7 +101,7 @@ func (g *Group) outside(now time.Time) coordinator.Code {
 	if len(g.id) > maxString {
 		return coordinator.InvalidGroupID
 	}
-	g.kept, g.committed = true, now
+	g.kept, g.committed = true, at(now)
 	return coordinator.None
 }
 
@@ -112,7 +112,7 @@ func (g *Group) settle(now time.Time) {
 	}
 	g.vacated = false
 	if len(g.members) == 0 && g.kept {
-		g.since = now
+		g.since = at(now)
 		g.spoil(Changed)
 	}
 }

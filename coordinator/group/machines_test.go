@@ -11,6 +11,7 @@ import (
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/group"
+	"github.com/iggykafka/gateway/coordinator/grouptest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,10 +43,10 @@ type parked struct {
 }
 
 func newMachines(t *testing.T, cfg coordinator.Config) *machines {
-	return &machines{t: t, cfg: cfg, groups: map[string]*group.Group{}, newID: ids(), names: map[group.Call]string{}, calls: map[string]parked{}, touched: map[string]bool{}}
+	return &machines{t: t, cfg: cfg, groups: map[string]*group.Group{}, newID: grouptest.IDs(), names: map[group.Call]string{}, calls: map[string]parked{}, touched: map[string]bool{}}
 }
 
-func (d *machines) submit(at time.Duration, name, id string, ev any) []string {
+func (d *machines) Submit(at time.Duration, name, id string, ev any) []string {
 	require.GreaterOrEqual(d.t, at, d.now, "time goes back at %s", name)
 	out := d.advance(at)
 	d.now = at
@@ -58,33 +59,33 @@ func (d *machines) submit(at time.Duration, name, id string, ev any) []string {
 	var line func(group.Effect) string
 	call := d.last + 1
 	switch e := ev.(type) {
-	case tickEvent:
+	case grouptest.Tick:
 		return append(out, d.tick(id)...)
-	case describeEvent:
+	case grouptest.Describe:
 		var described []coordinator.Description
-		for _, id := range dedupe(e.groups) {
+		for _, id := range grouptest.Dedupe(e.Groups) {
 			out = append(out, d.tick(id)...)
 			described = append(described, d.at(id).Describe())
 		}
-		return say(descriptionLines(described)...)
-	case listEvent:
+		return say(grouptest.DescriptionLines(described)...)
+	case grouptest.List:
 		var listed []coordinator.Listing
 		for _, id := range slices.Sorted(maps.Keys(d.groups)) {
 			listed = append(listed, d.groups[id].List())
 		}
-		return say(listingLines(listed)...)
-	case disconnectEvent:
-		p := d.calls[e.call]
+		return say(grouptest.ListingLines(listed)...)
+	case grouptest.Disconnect:
+		p := d.calls[e.Call]
 		return append(out, d.step(p.group, group.Disconnect{Call: p.call})...)
 	case group.Join:
 		e.Call = call
 		if e.Request.MemberID == "" && group.CheckJoin(&d.cfg, e.Request) == coordinator.None {
 			e.NewID = d.newID(e.Request)
 		}
-		ev, line = e, func(eff group.Effect) string { return joinLine(eff.Join) }
+		ev, line = e, func(eff group.Effect) string { return grouptest.JoinLine(eff.Join) }
 	case group.Sync:
 		e.Call = call
-		ev, line = e, func(eff group.Effect) string { return syncLine(eff.Sync) }
+		ev, line = e, func(eff group.Effect) string { return grouptest.SyncLine(eff.Sync) }
 	case group.Heartbeat:
 		e.Call = call
 		ev, line = e, func(eff group.Effect) string { return eff.Code.String() }
@@ -93,7 +94,7 @@ func (d *machines) submit(at time.Duration, name, id string, ev any) []string {
 		ev, line = e, func(eff group.Effect) string { return eff.Code.String() }
 	case group.Leave:
 		e.Call = call
-		ev, line = e, func(eff group.Effect) string { return leaveLine(eff.Code, eff.Codes) }
+		ev, line = e, func(eff group.Effect) string { return grouptest.LeaveLine(eff.Code, eff.Codes) }
 	}
 	d.last = call
 	d.names[call] = name
@@ -162,7 +163,7 @@ func (d *machines) advance(at time.Duration) []string {
 }
 
 // state prints the groups that were touched since the last time.
-func (d *machines) state() string {
+func (d *machines) State() string {
 	out := ""
 	for _, id := range slices.Sorted(maps.Keys(d.touched)) {
 		if g, ok := d.groups[id]; ok {
@@ -174,3 +175,6 @@ func (d *machines) state() string {
 	clear(d.touched)
 	return out
 }
+
+// Members returns how many members a group has.
+func (d *machines) Members(id string) int { return len(d.at(id).Describe().Members) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/group"
+	"github.com/iggykafka/gateway/coordinator/grouptest"
 )
 
 // random drives one group with arbitrary events, sensible and not, and its twin
@@ -20,6 +21,7 @@ import (
 type random struct {
 	*rapid.T
 	g, twin *group.Group
+	cfg     *coordinator.Config
 	now     time.Duration
 	last    group.Call
 	waiting map[group.Call]string // verb of each call without an answer
@@ -28,6 +30,12 @@ type random struct {
 
 func TestAnyEvents(t *testing.T) {
 	t.Parallel()
+	t.Run("groups that go with their members", func(t *testing.T) { anyEvents(t, group.New) })
+	t.Run("groups that are kept", func(t *testing.T) { anyEvents(t, group.NewKept) })
+}
+
+func anyEvents(t *testing.T, open func(string, *coordinator.Config) *group.Group) {
+	t.Parallel()
 	cfg := coordinator.DefaultConfig()
 	cfg.MaxMembers, cfg.MaxProtocols, cfg.MaxMemberBytes, cfg.MaxRosterBytes = 6, 3, 100, 200
 	rapid.Check(t, func(rt *rapid.T) {
@@ -35,7 +43,7 @@ func TestAnyEvents(t *testing.T) {
 		cfg.InitialRebalanceDelay = time.Duration(rapid.SampledFrom([]int{0, 3}).Draw(rt, "delay")) * time.Second
 		cfg.NewMemberJoinTimeout = time.Duration(rapid.SampledFrom([]int{20, 300}).Draw(rt, "newcomer")) * time.Second
 		r := &random{
-			T: rt, g: group.New("g", &cfg), twin: group.New("g", &cfg),
+			T: rt, g: open("g", &cfg), twin: open("g", &cfg), cfg: &cfg,
 			waiting: map[group.Call]string{}, ids: []string{"", "nobody"},
 		}
 		for range rapid.IntRange(1, 60).Draw(rt, "events") {
@@ -95,7 +103,8 @@ func (r *random) anything() {
 	case "heartbeat":
 		r.waiting[call], ev = verb, group.Heartbeat{Call: call, Request: request}
 	case "commit":
-		r.waiting[call], ev = verb, group.CheckCommit{Call: call, Request: request}
+		e := group.CheckCommit{Call: call, Request: request}
+		r.waiting[call], ev, cost, room = verb, e, e.Cost(), e.Cost()
 	case "leave":
 		r.waiting[call], ev = verb, group.Leave{Call: call, Identities: []coordinator.Identity{{MemberID: member, InstanceID: instance}, {MemberID: "nobody"}}}
 	case "disconnect":
@@ -124,7 +133,7 @@ func (r *random) generation() int32 {
 }
 
 func (r *random) room() group.Usage {
-	return rapid.SampledFrom([]group.Usage{plenty, plenty, plenty, {}}).Draw(r.T, "room")
+	return rapid.SampledFrom([]group.Usage{grouptest.Plenty, grouptest.Plenty, grouptest.Plenty, {}}).Draw(r.T, "room")
 }
 
 func (r *random) tick() {
@@ -153,14 +162,27 @@ func (r *random) step(do func(*group.Group) []group.Effect) {
 	// The generation never falls, but a group that ends starts anew, maybe in the
 	// same step.
 	after := r.g.Generation()
-	require.True(r, after >= before && after <= before+2 || after <= 1, "generation %d after %d", after, before)
+	require.True(r, after >= before && after <= before+4 || after <= 1 && !r.g.Kept(), "generation %d after %d", after, before)
 	require.True(r, !r.g.Empty() || after == 0)
 	if d := r.g.Describe(); d.State != coordinator.Dead {
 		requireLengths(r, r.g.Lengths(), d)
 	}
+	if r.g.Kept() {
+		r.restored()
+	}
 	if room := r.g.Usage(); room.Members > usage.Members {
 		require.Equal(r, usage.Members+1, room.Members)
 	}
+}
+
+// restored checks that a kept group comes back from what is saved of it.
+func (r *random) restored() {
+	saved := r.g.Snapshot()
+	back, err := group.Restore("g", r.cfg, saved, epoch.Add(r.now))
+	require.NoError(r, err)
+	require.NoError(r, back.Check())
+	require.Equal(r, r.g.Generation(), back.Generation())
+	require.Equal(r, saved, back.Snapshot())
 }
 
 // joined checks a successful answer to a Join.
@@ -192,7 +214,7 @@ func (r *random) synced(a coordinator.SyncResult) {
 // step can end a generation at a deadline and open the next one for its event.)
 func (r *random) agree(n int32, protocol, protocolType string) {
 	if d := r.g.Describe(); len(d.Members) > 0 && n == r.g.Generation() {
-		require.Equal(r, []string{d.Protocol, d.ProtocolType}, []string{protocol, protocolType})
+		require.Equal(r, []string{r.g.Selected(), d.ProtocolType}, []string{protocol, protocolType})
 	}
 }
 
@@ -219,7 +241,7 @@ func TestGenerationWraps(t *testing.T) {
 	cfg := coordinator.DefaultConfig()
 	cfg.InitialRebalanceDelay = 0
 	g := group.New("g", &cfg)
-	join := group.Join{Call: 1, NewID: "m", Room: plenty, Request: coordinator.JoinRequest{
+	join := group.Join{Call: 1, NewID: "m", Room: grouptest.Plenty, Request: coordinator.JoinRequest{
 		Group: "g", SessionTimeout: time.Minute, ProtocolType: "consumer", Protocols: []coordinator.Protocol{{Name: "a"}},
 	}}
 	require.EqualValues(t, 1, g.Step(epoch, join)[0].Join.Generation)

@@ -39,23 +39,19 @@ func (g *Group) Snapshot() []byte {
 	if slices.ContainsFunc(members, func(m *member) bool { return !m.joinBy.IsZero() }) {
 		members = slices.DeleteFunc(slices.Clone(members), func(m *member) bool { return !m.joinBy.IsZero() })
 	}
-	phase, leader := g.phase, ""
+	phase, protocol, leader := g.phase, g.protocol, ""
 	if len(members) == 0 {
-		phase = coordinator.Empty
+		phase, protocol = coordinator.Empty, ""
 	}
 	if g.leader != nil && g.leader.joinBy.IsZero() {
 		leader = g.leader.id
 	}
-	var since uint64
-	if !g.since.IsZero() {
-		since = uint64(max(0, g.since.UnixMilli()))
-	}
 	b := make([]byte, 0, 64+g.bytes)
 	b = append(b, snapshotVersion, byte(slices.Index(phases[:], phase)))
 	b = binary.AppendUvarint(b, uint64(g.generation))
-	b = binary.AppendUvarint(b, since)
+	b = binary.AppendUvarint(b, uint64(max(0, g.since)))
 	b = appendString(b, g.protocolType)
-	b = appendString(b, g.protocol)
+	b = appendString(b, protocol)
 	b = appendString(b, leader)
 	b = binary.AppendUvarint(b, uint64(len(members)))
 	for _, m := range members {
@@ -116,7 +112,7 @@ func Restore(id string, cfg *coordinator.Config, state []byte, now time.Time) (*
 func (g *Group) restore(r *reader, now time.Time) {
 	phase := r.byte()
 	g.generation = int32(r.number(math.MaxInt32))
-	since := int64(r.number(math.MaxInt64 / int64(time.Millisecond)))
+	since := instant(r.number(math.MaxInt64 / int64(time.Millisecond)))
 	g.protocolType = r.string(maxString)
 	protocol, leader := r.string(maxString), r.string(maxString)
 	for range r.number(math.MaxInt32) {
@@ -137,9 +133,7 @@ func (g *Group) restore(r *reader, now time.Time) {
 		return
 	}
 	if phase == 0 {
-		if since > 0 {
-			g.since = time.UnixMilli(since)
-		}
+		g.since = since
 		return
 	}
 	g.resume(r, phases[phase], protocol, leader, now)
@@ -150,7 +144,9 @@ func (g *Group) resume(r *reader, phase coordinator.State, protocol, leader stri
 	if g.leader = g.find(leader); g.leader == nil {
 		g.leader = g.members[0]
 	}
-	if g.protocolType == "" || !g.agrees(g.members[0].protocols, g.members[0]) || g.support[protocol] != len(g.members) || g.generation == 0 {
+	// In a join window members may have come with other protocols than the selected.
+	agreed := phase == preparing || g.support[protocol] == len(g.members)
+	if g.protocolType == "" || g.generation == 0 || !agreed || !g.agrees(g.members[0].protocols, g.members[0]) {
 		r.bad("members without a protocol or a generation in common")
 		return
 	}

@@ -46,12 +46,12 @@ type Group struct {
 	out   []Effect         // of the step at work
 
 	// Of a group that is kept; see NewKept.
-	keep      bool      // the rules of such groups
-	kept      bool      // it is there even without members
-	vacated   bool      // in the step at work
-	unsaved   Unsaved   // by the steps since it was asked for
-	since     time.Time // when it became empty
-	committed time.Time // from outside, last
+	keep      bool    // the rules of such groups
+	kept      bool    // it is there even without members
+	vacated   bool    // in the step at work
+	unsaved   Unsaved // by the steps since it was asked for
+	since     instant // when it became empty
+	committed instant // from outside, last
 
 	reason     reason // of the rebalance
 	rebalances uint32
@@ -90,6 +90,11 @@ func (g *Group) vacate() {
 		g.kept, g.vacated = true, true
 		g.generation = following(g.generation)
 		g.abridge()
+		// There may be very many groups like this, so they are small.
+		g.members, g.byInstance, g.support, g.calls = nil, nil, nil, nil
+		if len(g.pending) == 0 {
+			g.pending = nil
+		}
 	}
 	if !g.kept {
 		g.protocolType = ""

@@ -91,6 +91,9 @@ func (c *Host) release(e *entry, before group.Mark, reserved group.Usage, effect
 	for _, eff := range c.hold(e, effects) {
 		e.answer(eff)
 	}
+	if len(e.waiting) == 0 && e.machine.Idle() {
+		e.waiting = nil // empty groups are many
+	}
 	if e.machine.Empty() && !e.gone && e.saves == nil {
 		c.drop(e)
 	}
