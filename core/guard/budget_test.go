@@ -26,6 +26,11 @@ func TestBudgetRefuses(t *testing.T) {
 		other := b.Lease()
 		require.ErrorIs(t, other.Reserve(ctx, 1), context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(began))
+
+		require.ErrorIs(t, other.Reserve(context.Background(), 1), ErrBudget)
+		require.Equal(t, Stats{Total: 100, Used: 100, Waits: 2, Waited: 6 * time.Second, Refused: 2}, b.Stats())
+		l.Release()
+		require.Zero(t, b.Stats().Used)
 	})
 }
 

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // collector takes OTLP over HTTP.
 func collector(t *testing.T, path string) (url string, spans <-chan *otlp.Span) {
 	t.Helper()
-	out := make(chan *otlp.Span, 100)
+	out := make(chan *otlp.Span, 10_000)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path {
 			http.NotFound(w, r)
@@ -55,6 +55,9 @@ func collector(t *testing.T, path string) (url string, spans <-chan *otlp.Span) 
 	t.Cleanup(s.Close)
 	return s.URL, out
 }
+
+// Collector takes what is sent to /v1/traces.
+func Collector(t *testing.T) (url string, spans <-chan *otlp.Span) { return collector(t, "/v1/traces") }
 
 // graph composes the module as a gateway does.
 func graph(t *testing.T, c Config, log *zap.Logger) (*Tracer, *fxtest.App) {
