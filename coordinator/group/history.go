@@ -63,7 +63,7 @@ type record struct {
 
 // emptyHistory is how many rebalances a group without members remembers: there
 // may be very many such groups.
-const emptyHistory = 4
+const emptyHistory = 3
 
 // remember notes that a rebalance is complete.
 func (g *Group) remember(now time.Time) {

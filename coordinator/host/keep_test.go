@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,6 +65,7 @@ func TestSavesAreInOrderAndMerged(t *testing.T) {
 			synctest.Wait()
 		}
 		done.Wait()
+		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		require.LessOrEqual(t, len(saved), 2+2, "one under way, and one for all others")
 		require.Nil(t, c.groups["g"].saves)
@@ -73,23 +75,27 @@ func TestSavesAreInOrderAndMerged(t *testing.T) {
 func TestRemoveWaitsForItsSave(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var fault error
+		var away atomic.Bool
 		c := kept(t, quick(), func(context.Context, string, []byte) error {
 			time.Sleep(time.Second)
-			return fault
+			if away.Load() {
+				return errors.New("away")
+			}
+			return nil
 		})
 		a := stable(t, c, "g")
 		leave(t, c, "g", a.MemberID)
 		require.Equal(t, coordinator.None, c.Remove(t.Context(), "g"))
-		require.Empty(t, c.groups)
+		synctest.Wait()
+		require.Empty(t, c.IDs())
 
 		// Failed, the group is still there.
 		a = stable(t, c, "g")
 		leave(t, c, "g", a.MemberID)
-		fault = errors.New("away")
+		away.Store(true)
 		require.Equal(t, coordinator.CoordinatorNotAvailable, c.Remove(t.Context(), "g"))
 		require.Len(t, c.List(t.Context(), coordinator.Filter{}), 1)
-		fault = nil
+		away.Store(false)
 
 		// Somebody joins meanwhile: the group goes on, with its generation.
 		removed := make(chan coordinator.Code, 1)
@@ -107,7 +113,8 @@ func TestRemoveWaitsForItsSave(t *testing.T) {
 		cancel()
 		require.Equal(t, coordinator.NotCoordinator, <-removed)
 		time.Sleep(2 * time.Second)
-		require.Empty(t, c.groups)
+		synctest.Wait()
+		require.Empty(t, c.IDs())
 		require.Zero(t, c.totals.bytes.Load())
 	})
 }
