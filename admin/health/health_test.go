@@ -8,20 +8,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/coordinatortest"
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/backendtest"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/core/settings"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { iggytest.Main(m) }
 
 // newServer returns a server that has not been started.
 func newServer(t *testing.T) *server.Server {
