@@ -18,7 +18,9 @@ const (
 	maxBounds = 2000
 	// maxLookups is how many committed offsets one page looks up to find who
 	// committed on a topic.
-	maxLookups = 20_000
+	maxLookups = 5_000
+	// shownGroups is how many groups the page of a topic lists.
+	shownGroups = 100
 )
 
 // gone reports whether an error means that what was asked for was deleted

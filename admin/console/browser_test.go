@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -304,7 +305,7 @@ func takePictures(t *testing.T) {
 	}
 }
 
-// shrink stores a picture with the 256 colours that it has most of.
+// shrink stores a picture with 256 colours, those that it has most of.
 func shrink(t *testing.T, picture []byte) []byte {
 	full, err := png.Decode(bytes.NewReader(picture))
 	require.NoError(t, err)
@@ -316,11 +317,22 @@ func shrink(t *testing.T, picture []byte) []byte {
 			uses[at(x, y)]++
 		}
 	}
-	colours := slices.SortedFunc(maps.Keys(uses), func(a, b color.RGBA) int { return cmp.Compare(uses[b], uses[a]) })
-	var palette color.Palette
-	for _, c := range colours[:min(len(colours), 256)] {
-		palette = append(palette, c)
+	colours := slices.SortedFunc(maps.Keys(uses), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(uses[b], uses[a]), cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)))
+	})
+	// One of each shade first, so that what is rare and red stays red.
+	shades := map[[3]uint8]bool{}
+	var palette, rest color.Palette
+	for _, c := range colours {
+		if shade := [3]uint8{c.R >> 5, c.G >> 5, c.B >> 5}; !shades[shade] {
+			shades[shade] = true
+			palette = append(palette, c)
+		} else {
+			rest = append(rest, c)
+		}
 	}
+	palette = append(palette, rest...)
+	palette = palette[:min(len(palette), 256)]
 	nearest := map[color.RGBA]uint8{}
 	for _, c := range colours {
 		nearest[c] = uint8(palette.Index(c))

@@ -41,8 +41,8 @@ const (
 	pageSize = 50
 	// longPageSize is the same for members and partitions, which are short.
 	longPageSize = 100
-	// pagesAtOnce is how many pages are made together: more wait, so that a page
-	// left open in many windows costs no more than this.
+	// pagesAtOnce is how many pages ask the store together: more wait, so that many
+	// windows cost no more than this.
 	pagesAtOnce = 4
 )
 
@@ -98,11 +98,11 @@ func New(s Sources) (*Console, error) {
 		return nil, err
 	}
 	c := &Console{Sources: s, views: v, mux: http.NewServeMux(), slots: make(chan struct{}, pagesAtOnce)}
-	c.mux.Handle("GET "+Root+"{$}", c.page("overview", c.overview))
-	c.mux.Handle("GET "+Root+"topics", c.page("topics", c.topics))
-	c.mux.Handle("GET "+Root+"topic", c.page("topic", c.topic))
-	c.mux.Handle("GET "+Root+"groups", c.page("groups", c.groups))
-	c.mux.Handle("GET "+Root+"group", c.page("group", c.group))
+	c.mux.Handle("GET "+Root+"{$}", c.page("overview", c.bounded(c.overview)))
+	c.mux.Handle("GET "+Root+"topics", c.page("topics", c.bounded(c.topics)))
+	c.mux.Handle("GET "+Root+"topic", c.page("topic", c.bounded(c.topic)))
+	c.mux.Handle("GET "+Root+"groups", c.page("groups", c.bounded(c.groups)))
+	c.mux.Handle("GET "+Root+"group", c.page("group", c.bounded(c.group)))
 	c.mux.Handle("GET "+Root+"live", c.page("live", c.live))
 	c.mux.Handle("GET "+Root+"live/part", c.page("live-part", c.live))
 	c.mux.Handle("GET "+Root+"apis", c.page("apis", c.apis))
@@ -131,17 +131,20 @@ type missing struct{ text string }
 
 func (m *missing) Error() string { return m.text }
 
+// builder makes what a view shows.
+type builder func(context.Context, *http.Request) (any, error)
+
 // page serves what build makes for a view. A page is complete or an error page:
 // it is rendered before its first byte is sent.
-func (c *Console) page(view string, build func(context.Context, *http.Request) (any, error)) http.Handler {
+func (c *Console) page(view string, build builder) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), pageTimeout)
 		defer cancel()
-		status := http.StatusOK
-		data, err := c.slotted(ctx, r, build)
+		shown, status := view, http.StatusOK
+		data, err := build(ctx, r)
 		if err != nil {
 			var f failure
-			view = "failure"
+			shown = "failure"
 			if f, status = explain(err); status == 0 {
 				return // the browser has gone away
 			}
@@ -149,7 +152,7 @@ func (c *Console) page(view string, build func(context.Context, *http.Request) (
 			data = f
 		}
 		var body bytes.Buffer
-		if err := c.views.render(&body, view, data); err != nil {
+		if err := c.views.render(&body, shown, data); err != nil {
 			http.Error(w, "the page cannot be shown: "+err.Error(), http.StatusInternalServerError)
 			return
 		}
@@ -160,14 +163,16 @@ func (c *Console) page(view string, build func(context.Context, *http.Request) (
 	})
 }
 
-// slotted builds a page when fewer than pagesAtOnce are being built.
-func (c *Console) slotted(ctx context.Context, r *http.Request, build func(context.Context, *http.Request) (any, error)) (any, error) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-		return build(ctx, r)
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// bounded builds pages that ask the store, pagesAtOnce at a time.
+func (c *Console) bounded(build builder) builder {
+	return func(ctx context.Context, r *http.Request) (any, error) {
+		select {
+		case c.slots <- struct{}{}:
+			defer func() { <-c.slots }()
+			return build(ctx, r)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -195,7 +200,10 @@ func explain(err error) (failure, int) {
 			Title: "No answer in time", Text: "The store or the groups took longer than " + pageTimeout.String() + " to answer.", Detail: err.Error(),
 		}, http.StatusGatewayTimeout
 	}
-	return failure{
-		Title: "The store is away", Text: "The gateway runs, but the store behind it does not answer. Clients get errors meanwhile.", Detail: err.Error(),
-	}, http.StatusServiceUnavailable
+	if errors.Is(err, backend.ErrUnavailable) {
+		return failure{
+			Title: "The store is away", Text: "The gateway runs, but the store behind it does not answer. Clients get errors meanwhile.", Detail: err.Error(),
+		}, http.StatusServiceUnavailable
+	}
+	return failure{Title: "The page cannot be shown", Text: "What it shows could not be found out.", Detail: err.Error()}, http.StatusInternalServerError
 }

@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -138,4 +140,38 @@ func TestFilesAreNotSentTwice(t *testing.T) {
 		pages.ServeHTTP(second, request)
 		require.Equal(t, http.StatusNotModified, second.Code)
 	}
+}
+
+// away is a store that comes back.
+type away struct {
+	console.Store
+	err error
+}
+
+func (a *away) AllTopics(ctx context.Context) ([]backend.Topic, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	return a.Store.AllTopics(ctx)
+}
+
+func TestTheStoreComesBack(t *testing.T) {
+	t.Parallel()
+	s := demoSources(t)
+	store := &away{s.Store, errors.New("nobody foresaw this")}
+	s.Store = store
+	pages, err := console.New(s)
+	require.NoError(t, err)
+	ask := func() *httptest.ResponseRecorder {
+		answer := httptest.NewRecorder()
+		pages.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/console/topics", nil))
+		return answer
+	}
+	answer := ask()
+	require.Equal(t, http.StatusInternalServerError, answer.Code)
+	require.Contains(t, answer.Body.String(), "nobody foresaw this")
+	store.err = nil
+	answer = ask()
+	require.Equal(t, http.StatusOK, answer.Code)
+	require.Contains(t, answer.Body.String(), "<h1>Topics</h1>")
 }

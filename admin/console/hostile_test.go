@@ -4,8 +4,11 @@ import (
 	"context"
 	"html"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,4 +112,43 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, http.StatusGatewayTimeout, answer.Code)
 	require.Contains(t, answer.Body.String(), "No answer in time")
 	require.Less(t, time.Since(began), 30*time.Second)
+}
+
+// counting is stuck, and counts how many ask.
+type counting struct {
+	console.Store
+	asking, most atomic.Int64
+}
+
+func (c *counting) AllTopics(ctx context.Context) ([]backend.Topic, error) {
+	n := c.asking.Add(1)
+	defer c.asking.Add(-1)
+	c.most.Store(max(c.most.Load(), n))
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Many windows that wait for a store do not ask it all at once, and keep nobody
+// from the pages that need none.
+func TestManyWindows(t *testing.T) {
+	t.Parallel()
+	s := demoSources(t)
+	store := &counting{Store: s.Store}
+	s.Store = store
+	pages, err := console.New(s)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var windows sync.WaitGroup
+	for range 20 {
+		windows.Go(func() {
+			pages.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/console/topics", nil))
+		})
+	}
+	require.Eventually(t, func() bool { return store.asking.Load() == 4 }, 30*time.Second, time.Millisecond)
+	answer := httptest.NewRecorder()
+	pages.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), "GET", "/console/live", nil))
+	require.Equal(t, http.StatusOK, answer.Code)
+	cancel()
+	windows.Wait()
+	require.EqualValues(t, 4, store.most.Load())
 }

@@ -39,7 +39,10 @@ func (c *Console) topics(ctx context.Context, r *http.Request) (any, error) {
 		return nil, err
 	}
 	p := topicsPage{Name: strings.TrimSpace(r.URL.Query().Get("name")), All: len(all)}
-	found := slices.DeleteFunc(slices.Clone(all), func(t backend.Topic) bool { return !contains(t.Name, p.Name) })
+	found := all
+	if p.Name != "" {
+		found = slices.DeleteFunc(slices.Clone(all), func(t backend.Topic) bool { return !contains(t.Name, p.Name) })
+	}
 	p.Pager = paged(r, "topics", "page", len(found), pageSize)
 	found = found[p.Pager.From:p.Pager.To]
 	ids := make([]uuid.UUID, len(found))
@@ -116,6 +119,7 @@ type topicPage struct {
 	// Groups that have committed on the partitions shown. Of AllGroups groups
 	// Asked were looked at.
 	Groups           []string
+	MoreGroups       int // found, and not listed
 	Asked, AllGroups int
 }
 
@@ -188,8 +192,11 @@ func (c *Console) committed(ctx context.Context, p *topicPage, shown []backend.P
 		return err
 	})
 	for i, ok := range has {
-		if ok {
+		switch {
+		case ok && len(p.Groups) < shownGroups:
 			p.Groups = append(p.Groups, groups[i])
+		case ok:
+			p.MoreGroups++
 		}
 	}
 	return err
