@@ -26,6 +26,9 @@
 // the appends in groups. A start reads what lies beyond that mark, checks every
 // CRC and brings the rest up to date; after a clean end there is nothing to read.
 //
+// Pebble alone knows of topics, committed offsets, states of groups, and the log
+// starts that DeleteRecords has set: a segment goes when all of it lies below.
+//
 // # Errors
 //
 // Besides the errors that the contract names, a full or failing disk gives

@@ -68,11 +68,16 @@ func decodeProducer(id int64, b []byte) (*producerstate.Producer, error) {
 	return producerstate.NewProducer(id, epoch, seen, sent...), nil
 }
 
-// loadProducers reads what pebble knows; w is held.
-func (p *partition) loadProducers() error {
-	if p.producers != nil {
-		return nil
+// loadProducers reads what pebble knows, unless that was done; w is held.
+func (p *partition) loadProducers() (err error) {
+	if p.producers == nil {
+		p.producers, err = p.storedProducers()
 	}
+	return err
+}
+
+// storedProducers reads what pebble knows.
+func (p *partition) storedProducers() (*producers, error) {
 	ps := newProducers()
 	prefix := partitionKey(keyProducer, p.topic.id, p.index)
 	err := p.store.meta.scan(prefix, func(key, value []byte) error {
@@ -83,13 +88,13 @@ func (p *partition) loadProducers() error {
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.producers = ps
-	return nil
+	return ps, nil
 }
 
-// DescribeProducers implements backend.Logs.
+// DescribeProducers implements backend.Logs. It does not keep what it had to read:
+// a tool may ask for all partitions.
 func (s *Store) DescribeProducers(_ context.Context, id backend.Partition) ([]backend.ProducerState, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -107,10 +112,13 @@ func (s *Store) DescribeProducers(_ context.Context, id backend.Partition) ([]ba
 	if err != nil {
 		return nil, err
 	}
-	if err := p.loadProducers(); err != nil {
-		return nil, err
+	ps := p.producers
+	if ps == nil {
+		if ps, err = p.storedProducers(); err != nil {
+			return nil, err
+		}
 	}
-	return p.producers.Describe(s.ms(), s.opts.ProducerExpiration.Milliseconds()), nil
+	return ps.Describe(s.ms(), s.opts.ProducerExpiration.Milliseconds()), nil
 }
 
 // lastBatches returns the base offset of the last batch of each producer that has
