@@ -101,7 +101,7 @@ func (p *partition) append(b *record.Batch) (backend.Appended, *pendingSync) {
 	if !s.cfg.Sync {
 		g.show(g.size, g.maxTime)
 		p.end = g.next
-		p.wake()
+		p.watchers.Wake()
 	}
 	p.mu.Unlock()
 	if b.ProducerID >= 0 {

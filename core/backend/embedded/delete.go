@@ -41,7 +41,7 @@ func (s *Store) DeleteTopic(_ context.Context, id uuid.UUID) error {
 		for _, g := range p.segments {
 			s.files.drop(&g.slot)
 		}
-		p.wake()
+		p.watchers.Wake()
 		p.mu.Unlock()
 		p.w.Unlock()
 	}

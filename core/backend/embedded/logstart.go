@@ -58,7 +58,7 @@ func (s *Store) moveStart(id backend.Partition, before int64) (_ *partition, sta
 	}
 	p.mu.Lock()
 	p.start = before
-	p.wake() // who waits below it learns that it is gone
+	p.watchers.Wake() // who waits below it learns that it is gone
 	p.mu.Unlock()
 	s.keeper.note(p, 0)
 	return p, before, true, nil

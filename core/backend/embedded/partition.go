@@ -3,11 +3,11 @@ package embedded
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sort"
 	"sync"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/watch"
 )
 
 // partition is one log. Two locks keep appends from holding up readers: w is
@@ -33,7 +33,7 @@ type partition struct {
 	end      int64      // offset behind what readers see; the high watermark
 	durable  int64      // segments whose base offset is below are on the disk
 	syncing  chan struct{}
-	watchers []*watcher
+	watchers watch.List           // has its own lock
 	cursors  *[cursorCount]cursor // where readers will go on; nil until one reads
 	turn     int                  // the cursor that is replaced next
 	clean    int64                // before it the log is compacted; of the compactor alone
@@ -99,27 +99,14 @@ func (p *partition) fail(err error) {
 	if p.fault == nil {
 		p.fault = fmt.Errorf("%w: topic %s partition %d: %w", backend.ErrStorage, p.topic.name, p.index, err)
 	}
-	p.wake()
-}
-
-// watcher is one call of Watch.
-type watcher struct{ ch chan struct{} }
-
-// wake tells all watchers that something has happened; mu is held.
-func (p *partition) wake() {
-	for _, w := range p.watchers {
-		select {
-		case w.ch <- struct{}{}:
-		default:
-		}
-	}
+	p.watchers.Wake()
 }
 
 // Watch implements backend.Logs.
 func (s *Store) Watch(ps []backend.Partition) (<-chan struct{}, func()) {
-	w := &watcher{make(chan struct{}, 1)}
+	w := watch.New()
 	if s.enter() != nil {
-		return w.ch, func() {}
+		return w, func() {}
 	}
 	defer s.life.RUnlock()
 	var watched []*partition
@@ -128,24 +115,17 @@ func (s *Store) Watch(ps []backend.Partition) (<-chan struct{}, func()) {
 		if err != nil {
 			continue
 		}
+		p.watchers.Add(w)
 		p.mu.Lock()
-		p.watchers = append(p.watchers, w)
 		if p.gone {
-			p.wake()
+			w.Wake()
 		}
 		p.mu.Unlock()
 		watched = append(watched, p)
 	}
-	return w.ch, func() {
+	return w, func() {
 		for _, p := range watched {
-			p.mu.Lock()
-			if i := slices.Index(p.watchers, w); i >= 0 {
-				last := len(p.watchers) - 1
-				p.watchers[i] = p.watchers[last]
-				p.watchers[last] = nil
-				p.watchers = p.watchers[:last]
-			}
-			p.mu.Unlock()
+			p.watchers.Remove(w)
 		}
 	}
 }

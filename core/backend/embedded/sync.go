@@ -102,7 +102,7 @@ func (p *partition) runSync(g *segment, written segmentValue, done chan struct{}
 	}
 	g.show(written.size, written.maxTime)
 	p.end = max(p.end, written.next)
-	p.wake()
+	p.watchers.Wake()
 }
 
 func (s *Store) syncSegment(g *segment) error {

@@ -168,7 +168,7 @@ func (l *lookout) wakeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for p := range l.watched {
-		p.wake()
+		p.watchers.Wake()
 	}
 }
 
@@ -190,7 +190,7 @@ func (s *Store) glance(ctx context.Context, at client.Topic, ps []*partition) (g
 			return false, err
 		}
 		if err != nil {
-			p.wake()
+			p.watchers.Wake()
 		}
 	}
 	for i, p := range ps {

@@ -15,6 +15,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/message"
+	"github.com/iggykafka/gateway/core/backend/watch"
 )
 
 const (
@@ -52,8 +53,8 @@ type reader struct {
 	once    sync.Once
 	probing chan struct{} // capacity 1: held by who asks for the ends
 
-	gaps     gaps     // skip.go
-	watchers watchers // watch.go
+	gaps     gaps // skip.go
+	watchers watch.List
 }
 
 // unreadable reports whether an error says that there is a message among those
@@ -138,7 +139,7 @@ func (p *partition) noteEnd(end int64, sure bool, began time.Time) {
 	p.mu.Unlock()
 	if grew {
 		p.store.sawEnd(p, end)
-		p.wake()
+		p.watchers.Wake()
 	}
 }
 

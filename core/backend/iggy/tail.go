@@ -248,7 +248,7 @@ func offsetOf(m *iggcon.IggyMessage) int64 { return int64(m.Header.Offset) }
 func (p *partition) appended(batches []record.Batch, end int64, lent ...*loan) {
 	p.store.cache.addBatches(&p.tail, batches, lent, p.store.cfg.CacheBytes)
 	p.grown(end)
-	p.wake()
+	p.watchers.Wake()
 }
 
 // drop forgets what is kept of the records, and wakes who watches p: its topic is
@@ -256,5 +256,5 @@ func (p *partition) appended(batches []record.Batch, end int64, lent ...*loan) {
 func (p *partition) drop() {
 	p.store.cache.drop(&p.tail)
 	p.gaps.clear()
-	p.wake()
+	p.watchers.Wake()
 }

@@ -58,7 +58,7 @@ func TestAppendsWakeAtOnce(t *testing.T) {
 	f.produce(1, recordtest.Values("a"), 1)
 	require.Empty(t, grown)
 	require.Empty(t, f.records.polls())
-	require.Empty(t, f.part(1).watchers.all)
+	require.Zero(t, f.part(1).watchers.Len())
 }
 
 // Records of native clients are seen, in one partition and in many.
@@ -198,7 +198,7 @@ func TestWatchersComeAndGo(t *testing.T) {
 	}
 	work.Go(func() {
 		for range 50 {
-			f.part(1).wake()
+			f.part(1).watchers.Wake()
 		}
 	})
 	work.Wait()
