@@ -37,6 +37,7 @@ func boundsOf(f field) bounds {
 		"offsets.metadata_max",           // 0: only empty metadata
 		"iggy.cache_bytes",               // 0: nothing is kept
 		"metrics.lag_series_max",         // 0: no lag is shown
+		"storage.compaction.rate_bytes",  // 0: any
 		"groups.initial_rebalance_delay", // 0: not at all
 		"groups.max_rebalance_timeout":   // 0: no cap
 		b.least = 0

@@ -28,7 +28,7 @@ type Compaction struct {
 	Memory int64 `koanf:"memory"`
 	// Rate bounds how many bytes a second compaction reads and writes, so that it
 	// leaves the disk to clients. Default 67108864; 0 means without limit.
-	Rate int64 `koanf:"rate"`
+	Rate int64 `koanf:"rate_bytes"`
 }
 
 const (
@@ -49,7 +49,7 @@ func (c Compaction) validate() error {
 		faults = append(faults, errors.New("storage.compaction.memory: must be at least 65536"))
 	}
 	if c.Rate < 0 {
-		faults = append(faults, errors.New("storage.compaction.rate: must not be negative; 0 means without limit"))
+		faults = append(faults, errors.New("storage.compaction.rate_bytes: must not be negative; 0 means without limit"))
 	}
 	return errors.Join(faults...)
 }

@@ -425,7 +425,7 @@ func TestCompactionConfig(t *testing.T) {
 	cfg.Compaction = embedded.Compaction{Interval: time.Millisecond, Memory: 1, Rate: -1}
 	require.EqualError(t, cfg.Validate(), "storage.compaction.interval: must be at least 100ms\n"+
 		"storage.compaction.memory: must be at least 65536\n"+
-		"storage.compaction.rate: must not be negative; 0 means without limit")
+		"storage.compaction.rate_bytes: must not be negative; 0 means without limit")
 	cfg.Compaction = embedded.Compaction{Interval: math.MaxInt64, Memory: math.MaxInt64}
 	require.NoError(t, cfg.Validate())
 }
