@@ -24,9 +24,12 @@ func showAPIs(w io.Writer, l loaded, modules []fx.Option) error {
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(columns, "KEY\tNAME\tVERSIONS\tADVERTISED\tBAD REQUEST\tANSWERED BY")
 	for _, spec := range table.Specs() {
-		advertised := spec.Advertised()
-		fmt.Fprintf(columns, "%d\t%s\t%d-%d\t%d-%d\t%s\t%s\n", spec.Key, kmsg.NameForKey(spec.Key),
-			spec.Min, spec.Max, advertised.Min, advertised.Max, spec.BadRequest, shortName(spec.Origin))
+		advertised := "no"
+		if r := spec.Advertised(); !spec.Hidden {
+			advertised = fmt.Sprintf("%d-%d", r.Min, r.Max)
+		}
+		fmt.Fprintf(columns, "%d\t%s\t%d-%d\t%s\t%s\t%s\n", spec.Key, kmsg.NameForKey(spec.Key),
+			spec.Min, spec.Max, advertised, spec.BadRequest, shortName(spec.Origin))
 	}
 	return columns.Flush()
 }

@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // filesOfPage finds the example's files: a line with the path, and a block.
-var filesOfPage = regexp.MustCompile("(?sm)^`handlers/listtransactions/([^`]+)`\n\n```[a-z]+\n(.*?)^```$")
+var filesOfPage = regexp.MustCompile("(?sm)^`handlers/describeclientquotas/([^`]+)`\n\n```[a-z]+\n(.*?)^```$")
 
 // The example of the page is a handler that compiles and passes its own tests.
 // It is taken from the page into a module of its own, next to this one.
@@ -30,19 +30,19 @@ func TestExampleOfThePageWorks(t *testing.T) {
 	var names []string
 	for _, file := range filesOfPage.FindAllStringSubmatch(string(page), -1) {
 		names = append(names, file[1])
-		// Outside of the repository the package has another path.
-		text := strings.ReplaceAll(file[2], "iggykafka/gateway/handlers/listtransactions", "iggykafka/listtransactions")
+		// Outside of the repository the package has another path, which sorts as its own does.
+		text := strings.ReplaceAll(file[2], "iggykafka/gateway/handlers/describeclientquotas", "iggykafka/outside/describeclientquotas")
 		write(t, filepath.Join(dir, file[1]), text)
 	}
 	require.ElementsMatch(t, []string{
-		"README.md", "shape.go", "listtransactions.go", "module.go", "listtransactions_test.go", "testdata/versions.txt",
+		"README.md", "shape.go", "describeclientquotas.go", "module.go", "describeclientquotas_test.go", "testdata/versions.txt",
 	}, names)
 
 	mod, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
 	sum, err := os.ReadFile("../go.sum")
 	require.NoError(t, err)
-	text := strings.Replace(string(mod), "module github.com/iggykafka/gateway", "module github.com/iggykafka/listtransactions", 1)
+	text := strings.Replace(string(mod), "module github.com/iggykafka/gateway", "module github.com/iggykafka/outside/describeclientquotas", 1)
 	text += "\nrequire github.com/iggykafka/gateway v0.0.0\nreplace github.com/iggykafka/gateway => " + root + "\n"
 	write(t, filepath.Join(dir, "go.mod"), text)
 	write(t, filepath.Join(dir, "go.sum"), string(sum))

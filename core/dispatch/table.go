@@ -70,12 +70,15 @@ func NewTable(handlers, replacements []handler.Handler, middleware ...Middleware
 	}
 	slices.SortFunc(t.specs, func(a, b handler.Spec) int { return cmp.Compare(a.Key, b.Key) })
 	for _, s := range t.specs {
-		t.apis = append(t.apis, s.Advertised())
+		if !s.Hidden {
+			t.apis = append(t.apis, s.Advertised())
+		}
 	}
 	return t, nil
 }
 
-// APIs returns what ApiVersions answers: one row a key, sorted by key. The
+// APIs returns what ApiVersions answers: one row a key that is not hidden, sorted
+// by key. The
 // slice is shared: read only.
 func (t *Table) APIs() []handler.Range { return t.apis }
 

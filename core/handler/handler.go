@@ -66,6 +66,10 @@ type Spec struct {
 	// from Min only for Produce, where some clients read a minimum above 0 as
 	// "no compression"; a version below Min is still refused.
 	AdvertisedMin int16
+	// Hidden leaves the key out of ApiVersions, though it is answered: for keys
+	// that clients had better not ask for on their own, as the gateway is
+	// configured.
+	Hidden bool
 	// Shape describes the request body of every served version. Bodies are
 	// checked against it before they are decoded.
 	Shape guard.Shape

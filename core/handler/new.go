@@ -25,6 +25,9 @@ type Option func(*Spec)
 // AdvertiseFrom makes ApiVersions show the range as starting at min.
 func AdvertiseFrom(min int16) Option { return func(s *Spec) { s.AdvertisedMin = min } }
 
+// HiddenIf leaves the key out of ApiVersions if hidden; see [Spec.Hidden].
+func HiddenIf(hidden bool) Option { return func(s *Spec) { s.Hidden = hidden } }
+
 // Unsupported answers versions outside the handler's range; see
 // [Spec.Unsupported].
 func Unsupported(answer func(Call) kmsg.Response) Option {

@@ -95,6 +95,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Config returns what the store was made with.
 func (s *Store) Config() Config { return s.cfg }
 
+// Wanted reports whether clients are asked for any metrics.
+func (s *Store) Wanted() bool { return len(s.prefixes) > 0 }
+
 // subscription is the id of a client's subscription. It depends on nothing but the
 // client and what it is asked for, so it is the same after a restart.
 func (s *Store) subscription(id uuid.UUID) int32 {

@@ -23,9 +23,11 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.GetTelemetrySubscriptionsRe
 // lists them.
 var codecs = []int8{int8(record.Zstd), int8(record.LZ4), int8(record.Gzip), int8(record.Snappy)}
 
-// New returns the handler.
+// New returns the handler. Its key is hidden from clients unless they are to push
+// something: they ask as soon as they see it, and say so in their logs.
 func New(store *telemetry.Store) handler.Handler {
-	return handler.New(0, 0, shape, badRequest, server{store}.subscribe)
+	return handler.New(0, 0, shape, badRequest, server{store}.subscribe,
+		handler.HiddenIf(!store.Wanted()))
 }
 
 type server struct{ store *telemetry.Store }

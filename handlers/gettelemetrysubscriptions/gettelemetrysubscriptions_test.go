@@ -52,3 +52,12 @@ func TestScenarios(t *testing.T) {
 		}
 	})
 }
+
+// Clients are told of the key only when they are to push something.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	require.True(t, open().Spec().Hidden)
+	cfg := telemetry.DefaultConfig()
+	cfg.Metrics = "*"
+	require.False(t, New(telemetry.New(cfg, time.Now)).Spec().Hidden)
+}

@@ -24,9 +24,11 @@ const expansion = 8
 // badRequest answers with INVALID_REQUEST at the top level.
 var badRequest = handler.InvalidRequest(func(r *kmsg.PushTelemetryResponse, code int16) { r.ErrorCode = code })
 
-// New returns the handler.
+// New returns the handler. Its key is hidden from clients unless they are to push
+// something: they ask as soon as they see it, and say so in their logs.
 func New(store *telemetry.Store) handler.Handler {
-	return handler.New(0, 0, shape, badRequest, receiver{store}.push)
+	return handler.New(0, 0, shape, badRequest, receiver{store}.push,
+		handler.HiddenIf(!store.Wanted()))
 }
 
 type receiver struct{ store *telemetry.Store }

@@ -178,3 +178,14 @@ func TestClose(t *testing.T) {
 	_, err = h.Handle(gone, handler.Call{}, request(t, store, 1, compressions[1](t, otlp(t, "g"))))
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// Clients are told of the key only when they are to push something.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	h, _ := open(telemetry.DefaultConfig())
+	require.True(t, h.Spec().Hidden)
+	cfg := telemetry.DefaultConfig()
+	cfg.Metrics = "*"
+	h, _ = open(cfg)
+	require.False(t, h.Spec().Hidden)
+}
