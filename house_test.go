@@ -45,11 +45,11 @@ var forbidden = []struct {
 		"nobody below the server holds a connection"},
 	{"core/backend", []string{modulePath + "/core/handler/...", modulePath + "/core/wire/...", modulePath + "/core/dispatch/...", modulePath + "/core/server/...", modulePath + "/coordinator/...", "github.com/twmb/franz-go/pkg/kmsg"},
 		"a backend stores batches and knows no request"},
-	{"handlers", []string{modulePath, modulePath + "/app/...", modulePath + "/core/server/...", modulePath + "/core/dispatch/...", modulePath + "/core/wire/...", modulePath + "/core/backend/embedded/...", modulePath + "/coordinator/memory/...", "net"},
+	{"handlers", []string{modulePath, modulePath + "/app/...", modulePath + "/core/server/...", modulePath + "/core/dispatch/...", modulePath + "/core/wire/...", modulePath + "/core/backend/embedded/...", modulePath + "/coordinator/memory/...", modulePath + "/coordinator/durable/...", modulePath + "/coordinator/host/...", "net"},
 		"a handler depends on contracts, not on who fulfils them"},
 	{"coordinator", []string{modulePath, modulePath + "/app/...", modulePath + "/core/...", modulePath + "/handlers/...", "github.com/twmb/franz-go/...", "net", "net/..."},
 		"the coordinator knows values alone"},
-	{"app", []string{modulePath + "/handlers/...", modulePath + "/coordinator/memory/..."},
+	{"app", []string{modulePath + "/handlers/...", modulePath + "/coordinator/memory/...", modulePath + "/coordinator/durable/...", modulePath + "/coordinator/host/..."},
 		"the app takes the list of modules from outside"},
 }
 

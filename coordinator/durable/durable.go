@@ -20,6 +20,7 @@ package durable
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,9 @@ type Coordinator struct {
 	clock  host.Clock
 
 	ready  atomic.Bool
-	loaded chan struct{} // closed when ready
+	why    atomic.Pointer[string] // the last try to load failed
+	failed atomic.Bool            // the last save; the next that fail are not logged
+	loaded chan struct{}          // closed when ready
 
 	ctx    context.Context // of what goes on in the background
 	cancel context.CancelFunc
@@ -53,10 +56,35 @@ var _ coordinator.Coordinator = (*Coordinator)(nil)
 func New(cfg coordinator.Config, ledger coordinator.Ledger, log *zap.Logger, opts ...host.Option) *Coordinator {
 	cfg.RetainClientIdentity = cfg.RetainClientIdentity.Or(coordinator.On)
 	c := &Coordinator{cfg: cfg, ledger: ledger, log: log, loaded: make(chan struct{})}
-	c.host = host.New(cfg, append([]host.Option{host.Kept(ledger.SaveGroup)}, opts...)...)
+	c.host = host.New(cfg, append([]host.Option{host.Kept(c.save)}, opts...)...)
 	c.clock = c.host.Clock()
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
+}
+
+// save stores the state of a group. Of saves that fail in a row the first is logged.
+func (c *Coordinator) save(ctx context.Context, group string, state []byte) error {
+	err := c.ledger.SaveGroup(ctx, group, state)
+	if failed := err != nil; c.failed.Swap(failed) != failed {
+		if failed {
+			c.log.Warn("the state of a group cannot be saved; its members are told to try again",
+				zap.String("group", group), zap.Int("bytes", len(state)), zap.Error(err))
+		} else {
+			c.log.Info("states of groups are saved again")
+		}
+	}
+	return err
+}
+
+// Healthy tells why there are no groups yet; nil when they are loaded.
+func (c *Coordinator) Healthy(context.Context) error {
+	if c.ready.Load() {
+		return nil
+	}
+	if why := c.why.Load(); why != nil {
+		return errors.New(*why)
+	}
+	return errors.New("groups are being loaded")
 }
 
 // startPatience is how long a start waits for the groups. They may come later.

@@ -142,7 +142,33 @@ func TestStopWhileLoading(t *testing.T) {
 		require.Empty(t, c.List(ctx, coordinator.Filter{}))
 		require.Equal(t, coordinator.CoordinatorLoadInProgress, c.Remove(t.Context(), "g"))
 		synctest.Wait()
+		require.EqualError(t, c.Healthy(t.Context()), "load groups: away")
 		require.NoError(t, c.Stop(context.Background()))
 		require.Error(t, <-failed)
+	})
+}
+
+// Of saves that fail in a row the first is logged.
+func TestFailedSavesAreLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ledger := &coordinatortest.Ledger{}
+		core, logged := observer.New(zap.WarnLevel)
+		c := durable.New(quick(), ledger, zap.New(core))
+		require.Error(t, c.Healthy(t.Context()))
+		require.NoError(t, c.Start(t.Context()))
+		defer c.Stop(context.Background())
+		require.NoError(t, c.Healthy(t.Context()))
+		m := stable(t, c, "g", "consumer", nil)
+		ledger.Fail(errors.New("away"))
+		_, codes := c.Leave(t.Context(), "g", []coordinator.Identity{{MemberID: m.MemberID}})
+		require.Equal(t, []coordinator.Code{coordinator.None}, codes)
+		time.Sleep(10 * time.Minute) // it is tried again and again
+		require.Len(t, logged.FilterMessageSnippet("cannot be saved").All(), 1)
+		require.Equal(t, "g", logged.All()[0].ContextMap()["group"])
+		ledger.Fail(nil)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Less(t, len(ledger.State("g")), 64, "empty")
 	})
 }

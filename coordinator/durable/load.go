@@ -35,6 +35,8 @@ func (c *Coordinator) load(tried chan<- struct{}) bool {
 		if err == nil {
 			return true
 		}
+		why := err.Error()
+		c.why.Store(&why)
 		pause := longestPause
 		if try < 4 { // 2⁴ × 500 ms is more than the longest
 			pause = firstPause << try
