@@ -151,17 +151,19 @@ func TestCodecs(t *testing.T) {
 // A small push that decompresses to very much is refused at the limit.
 func TestBombs(t *testing.T) {
 	t.Parallel()
-	h, store := open(telemetry.DefaultConfig())
-	limit := expansion * int(telemetry.DefaultConfig().MaxBytes)
+	cfg := telemetry.DefaultConfig()
+	cfg.MaxBytes = 64 << 10
+	h, store := open(cfg)
+	limit := expansion * int(cfg.MaxBytes)
 	for codec, compress := range compressions {
 		if codec == 0 {
 			continue
 		}
 		bomb := compress(t, make([]byte, limit+1))
-		require.Less(t, len(bomb), 1<<20)
+		require.Less(t, len(bomb), int(cfg.MaxBytes))
 		require.Equal(t, int16(118), code(t, h, request(t, store, codec, bomb)), codec)
 	}
-	require.Equal(t, int16(118), code(t, h, request(t, store, 0, make([]byte, 1<<20+1))))
+	require.Equal(t, int16(118), code(t, h, request(t, store, 0, make([]byte, cfg.MaxBytes+1))))
 }
 
 // A spent budget, or a client that went away, closes the connection.
