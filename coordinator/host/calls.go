@@ -69,19 +69,19 @@ func (c *Host) sync(r coordinator.SyncRequest) ticket {
 }
 
 // Heartbeat refreshes a session; see [coordinator.Heartbeater].
-func (c *Host) Heartbeat(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
-	return c.ask(r.Group, func(n group.Call) group.Event { return group.Heartbeat{Call: n, Request: r} }).Code
+func (c *Host) Heartbeat(ctx context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
+	return c.ask(ctx, r.Group, func(n group.Call) group.Event { return group.Heartbeat{Call: n, Request: r} }).Code
 }
 
 // Leave removes members; see [coordinator.Leaver].
-func (c *Host) Leave(_ context.Context, id string, identities []coordinator.Identity) (coordinator.Code, []coordinator.Code) {
-	eff := c.ask(id, func(n group.Call) group.Event { return group.Leave{Call: n, Identities: identities} })
+func (c *Host) Leave(ctx context.Context, id string, identities []coordinator.Identity) (coordinator.Code, []coordinator.Code) {
+	eff := c.ask(ctx, id, func(n group.Call) group.Event { return group.Leave{Call: n, Identities: identities} })
 	return eff.Code, eff.Codes
 }
 
 // CheckCommit is the group check of a commit; see [coordinator.CommitChecker].
 // Where groups are kept, one from outside makes the group if it is not there.
-func (c *Host) CheckCommit(_ context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
+func (c *Host) CheckCommit(ctx context.Context, r coordinator.HeartbeatRequest) coordinator.Code {
 	if c.keeper != nil && r.Generation < 0 {
 		code := c.commitOutside(r)
 		if code == coordinator.CoordinatorNotAvailable {
@@ -90,7 +90,7 @@ func (c *Host) CheckCommit(_ context.Context, r coordinator.HeartbeatRequest) co
 		}
 		return code
 	}
-	return c.ask(r.Group, func(n group.Call) group.Event { return group.CheckCommit{Call: n, Request: r} }).Code
+	return c.ask(ctx, r.Group, func(n group.Call) group.Event { return group.CheckCommit{Call: n, Request: r} }).Code
 }
 
 // commitOutside is one try of a commit that may create its group.
@@ -111,14 +111,20 @@ func (c *Host) commitOutside(r coordinator.HeartbeatRequest) coordinator.Code {
 	return c.step(e, room, func(n group.Call) group.Event { commit.Call = n; return commit }).effect.Code
 }
 
-// ask applies an event that is never parked. It may wait for a save.
-func (c *Host) ask(id string, event func(group.Call) group.Event) group.Effect {
+// ask applies an event that is never parked. It may wait for a save of what the
+// event did; who does not wait for that, gets NotCoordinator.
+func (c *Host) ask(ctx context.Context, id string, event func(group.Call) group.Event) group.Effect {
 	if e := c.lookup(id); e != nil {
 		t := c.step(e, group.Usage{}, event)
-		if !t.answered { // what it did is being saved
-			return <-t.answer
+		if t.answered {
+			return t.effect
 		}
-		return t.effect
+		select {
+		case eff := <-t.answer:
+			return eff
+		case <-ctx.Done():
+			return group.Effect{Code: coordinator.NotCoordinator}
+		}
 	}
 	return c.absent(id, event(0)).effect
 }
