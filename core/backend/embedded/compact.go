@@ -110,9 +110,12 @@ func (c *compactor) tell(p *partition, err error) {
 	if err == nil {
 		return
 	}
+	p.mu.Lock()
+	gone := p.gone
+	p.mu.Unlock()
 	at := []zap.Field{zap.String("topic", p.topic.name), zap.Int32("partition", p.index), cause(err)}
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, errGone):
+	case gone, errors.Is(err, context.Canceled), errors.Is(err, errGone):
 	case errors.Is(err, errDamaged), errors.Is(err, errTorn), errors.Is(err, record.ErrInvalid):
 		p.uncompactable = true
 		c.store.log.Error("a partition is not compacted any more, as it has a batch that cannot be; reading it goes on", at...)

@@ -18,6 +18,7 @@
 //	LOCK                              held by the owner
 //	meta/                             a pebble store: all that is keyed
 //	topics/<id>/<partition>-<base>.log  a segment: record batches, one after another
+//	topics/<id>/<partition>-<base>.<n>.log  the same, written by the n-th compaction of that place
 //
 // A batch is stored as it came, with its base offset and leader epoch written
 // in, so that reading is one pread. The segments are the truth about records.
@@ -26,8 +27,20 @@
 // the appends in groups. A start reads what lies beyond that mark, checks every
 // CRC and brings the rest up to date; after a clean end there is nothing to read.
 //
-// Pebble alone knows of topics, committed offsets, states of groups, and the log
-// starts that DeleteRecords has set: a segment goes when all of it lies below.
+// Pebble alone knows of topics, committed offsets, states of groups, the log
+// starts that DeleteRecords has set (a segment goes when all of it lies below), and
+// of the files that compaction has put in the place of others.
+//
+// # Compaction
+//
+// Topics with "compact" in their cleanup.policy are compacted as by Kafka's cleaner:
+// of each key the latest record stays, at its offset. A few segments at a time are
+// written anew beside the old ones, brought to the disk, and put in their place by one
+// commit of pebble; who reads an old file goes on with it. Batches keep their first and
+// last offset, so between two of them offsets may be missing. The last batch of a
+// segment and of each idempotent producer stays, if only as a header. A batch with
+// tombstones gets the time from which on they may go (KIP-534). As in Kafka, records
+// without a key, which such a topic has from before it was one, do not stay.
 //
 // # Errors
 //

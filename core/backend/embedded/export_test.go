@@ -56,3 +56,10 @@ func (s *Store) Active(id backend.Partition) int64 {
 	}
 	return p.next
 }
+
+// Compacting tells whether a file is being written by a compaction.
+func (s *Store) Compacting() bool {
+	found := false
+	_ = s.meta.scan(plainKey(keyDropped), func([]byte, []byte) error { found = true; return nil })
+	return found
+}
