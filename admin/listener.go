@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
 
 	"github.com/iggykafka/gateway/admin/internal/gate"
 )
@@ -29,6 +30,9 @@ const (
 	idleTimeout = time.Minute
 	// maxHeader is the most bytes of a request's headers.
 	maxHeader = 16 << 10
+	// maxConnections is how many there may be; more wait. Kafka clients need the
+	// files of the process, too.
+	maxConnections = 128
 	// endGrace is how long requests may take to end when the gateway stops.
 	endGrace = 2 * time.Second
 )
@@ -127,7 +131,7 @@ func (l *Listener) Start(ctx context.Context) error {
 	l.log.Info("admin listener is ready", zap.String("url", l.URL()))
 	go func() {
 		defer close(l.done)
-		if err := l.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		if err := l.server.Serve(netutil.LimitListener(ln, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			l.log.Error("the admin listener has ended", zap.Error(err))
 		}
 	}()

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
@@ -204,6 +205,28 @@ func TestLargeHeadersAreRefused(t *testing.T) {
 		defer resp.Body.Close()
 		require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, resp.StatusCode)
 	}
+}
+
+// Connections above the limit wait until another one ends, and are served then.
+func TestConnectionsAreLimited(t *testing.T) {
+	t.Parallel()
+	r := start(t, "127.0.0.1:0", always("GET /a", page("a")))
+	var idle []net.Conn
+	for range 128 {
+		c, err := net.Dial("tcp", r.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		idle = append(idle, c)
+	}
+	answered := make(chan int, 1)
+	go func() { answered <- r.status("GET", "", "/a") }()
+	select {
+	case <-answered:
+		require.Fail(t, "there is one connection too many")
+	case <-time.After(50 * time.Millisecond): // nothing tells that nothing happens
+	}
+	require.NoError(t, idle[0].Close())
+	require.Equal(t, http.StatusOK, <-answered)
 }
 
 func TestPortInUse(t *testing.T) {

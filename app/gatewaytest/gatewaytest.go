@@ -77,7 +77,10 @@ func Start(t testing.TB, opts ...fx.Option) (addr string) {
 			t.Errorf("gatewaytest: stop: %v", err)
 		}
 	})
-	if s.adminTo != nil && second.Admin != nil {
+	if s.adminTo != nil {
+		if second.Admin == nil {
+			t.Fatalf("gatewaytest: the gateway is composed without gateway.Admin()")
+		}
 		*s.adminTo = second.Admin.URL()
 	}
 	return srv.Addr().String()
@@ -111,7 +114,7 @@ func Plugins(modules ...fx.Option) fx.Option {
 
 // Coordinator puts c in the place of the gateway's own coordinator.
 func Coordinator(c coordinator.Coordinator) fx.Option {
-	return Plugins(gateway.Core(), gateway.Handlers(), coordinatortest.Module(c), gateway.Backend())
+	return Plugins(gateway.Admin(), gateway.Core(), gateway.Handlers(), coordinatortest.Module(c), gateway.Backend())
 }
 
 // Admin starts the admin listener, too, which gateways of tests go without
