@@ -4,7 +4,7 @@
 // The lists are functions, so nobody can change them for others. A program
 // that wants another gateway composes its own from the same parts:
 //
-//	app.Main(gateway.Core(), gateway.Handlers(), gateway.Backend(), mycoordinator.Module)
+//	app.Main(gateway.Admin(), gateway.Core(), gateway.Handlers(), gateway.Backend(), mycoordinator.Module)
 //
 // adds a key or takes one over by a module of its own, which provides a
 // handler.Out or a handler.Replacement:
