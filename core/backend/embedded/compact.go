@@ -153,7 +153,8 @@ func (p *partition) dirt(cfg topicconfig.Config, now int64) (dirt, bool) {
 	late := false
 	for i, g := range p.segments[:max(len(p.segments)-1, 0)] {
 		isDirty := g.next > d.from
-		if isDirty && now-g.stamp() < cfg.MinCompactionLagMs || !g.sealed || g.visible < g.size {
+		young := cfg.MinCompactionLagMs > 0 && now-g.stamp() < cfg.MinCompactionLagMs
+		if isDirty && young || !g.sealed || g.visible < g.size {
 			break
 		}
 		all += g.size

@@ -250,6 +250,17 @@ func TestCompactMinLag(t *testing.T) {
 	require.Equal(t, []string{"3 a=4", "4 x=1"}, left(t, b.store, p))
 }
 
+// Without min.compaction.lag.ms, times ahead of the clock hold nothing up.
+func TestCompactTimesAhead(t *testing.T) {
+	t.Parallel()
+	b, at, p := newCompactBox(t, embedded.DefaultConfig())
+	put(b, p, pairs(at.ms()+3_000_000, "a=1", "a=2"))
+	roll(at)
+	put(b, p, pairs(at.ms(), "x=1"))
+	b.store.Compact()
+	require.Equal(t, []string{"1 a=2", "2 x=1"}, left(t, b.store, p))
+}
+
 // Compaction waits for min.cleanable.dirty.ratio, but not beyond
 // max.compaction.lag.ms, for which a segment is ended that nobody writes to.
 func TestCompactRatioAndMaxLag(t *testing.T) {
