@@ -3,13 +3,18 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
+	"strings"
+
+	"go.uber.org/zap"
 
 	"github.com/iggykafka/gateway/app/cli"
 	"github.com/iggykafka/gateway/app/doctor"
 	"github.com/iggykafka/gateway/core/backend/chosen"
+	"github.com/iggykafka/gateway/core/backend/iggy"
 )
 
 // managing tells whether a command line is one of those that manage a running
@@ -76,7 +81,7 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 	if len(bootstrap) > 0 {
 		return doctor.Setup{Bootstrap: bootstrap}
 	}
-	return doctor.Setup{
+	s := doctor.Setup{
 		Bootstrap:      []string{reachable(l.Server.Listen)},
 		Local:          true,
 		Listen:         l.Server.Listen,
@@ -84,8 +89,34 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 		Sync:           l.Storage.Sync && l.Storage.Backend == string(chosen.Embedded),
 		MaxConnections: l.Server.MaxConnections,
 		Memory:         l.Server.MemoryBudget + l.Groups.MemoryBudget,
+		Forgets:        l.Groups.Coordinator == "memory",
 		Admin:          reachable(l.Admin.Listen),
 	}
+	if l.Storage.Backend == string(chosen.Iggy) {
+		s.Backend = l.inspectIggy
+	}
+	return s
+}
+
+// inspectIggy says what the Iggy server lets be seen of its settings.
+func (l loaded) inspectIggy(ctx context.Context) []doctor.Finding {
+	advice, err := iggy.Inspect(ctx, l.Iggy, zap.NewNop())
+	if err != nil {
+		return []doctor.Finding{{Check: "iggy", Status: doctor.Fail, Text: err.Error(), Remedy: "start the Iggy server, or correct the section iggy of the configuration"}}
+	}
+	findings := []doctor.Finding{{Check: "iggy", Status: doctor.OK, Text: "the Iggy server at " + l.Iggy.Address + " lets the gateway in"}}
+	for _, a := range advice {
+		finding := doctor.Finding{Check: "iggy", Status: doctor.Note}
+		if a.Serious {
+			finding.Status = doctor.Warn
+		}
+		finding.Text, finding.Remedy, _ = strings.Cut(a.Text, "; ")
+		for _, f := range a.Fields {
+			finding.Text += fmt.Sprintf(" (%s %s)", f.Key, f.String)
+		}
+		findings = append(findings, finding)
+	}
+	return findings
 }
 
 // reachable returns where this machine reaches a listener of its own.

@@ -26,43 +26,106 @@ const (
 	checkBytes = 64 << 20
 )
 
-// check looks at what the server lets a client see of its settings, and says in
+// Advice is what is to be said of a server's settings.
+type Advice struct {
+	// Serious: data is lost, or something does not work.
+	Serious bool
+	// Text says what there is and what to do.
+	Text string
+	// Fields are the names and values that it is about.
+	Fields []zap.Field
+}
+
+// inspector looks at what a server lets a client see of its settings, and says in
 // one line each what loses data or does not work, and what to do. It is silent
 // where it cannot be certain.
+type inspector struct {
+	cfg    Config
+	server server
+	tell   func(Advice)
+}
+
+func (i inspector) warn(text string, fields ...zap.Field) {
+	i.tell(Advice{Serious: true, Text: text, Fields: fields})
+}
+
+func (i inspector) note(text string, fields ...zap.Field) {
+	i.tell(Advice{Text: text, Fields: fields})
+}
+
+// check is the look at the server after a start.
 func (s *Store) check(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	s.checkServer(ctx)
-	s.checkAddress(ctx)
-	s.checkTopics()
-	switch saved, err := s.savesAtOnce(ctx); {
-	case s.life.Err() != nil:
-		// The store ends: nobody asks any more.
+	i := inspector{s.cfg, s.server, func(a Advice) {
+		switch {
+		case s.life.Err() != nil:
+			// The store ends: nobody asks any more.
+		case a.Serious:
+			s.log.Warn(a.Text, a.Fields...)
+		default:
+			s.log.Info(a.Text, a.Fields...)
+		}
+	}}
+	i.checkServer(ctx)
+	i.checkAddress(ctx)
+	i.checkTopics(s.catalog.topics())
+	i.checkSaving(ctx)
+}
+
+// Inspect looks at the server of a configuration from outside, beside a gateway
+// that may run: as the start does, but for the topics. It leaves a message of 256
+// KiB or more in the topic "check" of the internal stream, if a
+// gateway has used that. An error says that the server cannot be asked.
+func Inspect(ctx context.Context, cfg Config, log *zap.Logger) ([]Advice, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	cfg.Connections = client.Connections{Send: 1, Poll: 1, Admin: 1}
+	c, err := client.New(cfg.Config, client.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if err := c.Start(ctx); err != nil {
+		return nil, err
+	}
+	var advice []Advice
+	i := inspector{cfg, c, func(a Advice) { advice = append(advice, a) }}
+	i.checkServer(ctx)
+	i.checkAddress(ctx)
+	if topics, err := c.Topics(ctx, cfg.InternalStream); err == nil && len(topics) > 0 {
+		i.checkSaving(ctx)
+	}
+	return advice, nil
+}
+
+func (i inspector) checkSaving(ctx context.Context) {
+	switch saved, err := i.savesAtOnce(ctx); {
 	case err != nil:
-		s.log.Info("the gateway cannot see whether Iggy saves messages before it answers; unless system.partition.messages_required_to_save is 1, a kill of the server loses acknowledged records, and a loss of power does unless system.partition.enforce_fsync is true")
+		i.note("the gateway cannot see whether Iggy saves messages before it answers; unless system.partition.messages_required_to_save is 1, a kill of the server loses acknowledged records, and a loss of power does unless system.partition.enforce_fsync is true")
 	case saved:
-		s.log.Info("Iggy seems to save messages before it answers; unless system.partition.enforce_fsync is true, which the gateway cannot see, a loss of power still loses acknowledged records")
+		i.note("Iggy seems to save messages before it answers; unless system.partition.enforce_fsync is true, which the gateway cannot see, a loss of power still loses acknowledged records")
 	default:
-		s.log.Warn("Iggy answers before it saves messages: a kill of the server loses acknowledged records; set system.partition.messages_required_to_save = 1 (IGGY_SYSTEM_PARTITION_MESSAGES_REQUIRED_TO_SAVE), and enforce_fsync = true against the loss of power")
+		i.warn("Iggy answers before it saves messages: a kill of the server loses acknowledged records; set system.partition.messages_required_to_save = 1 (IGGY_SYSTEM_PARTITION_MESSAGES_REQUIRED_TO_SAVE), and enforce_fsync = true against the loss of power")
 	}
 }
 
-func (s *Store) checkServer(ctx context.Context) {
-	stats, err := s.server.Stats(ctx)
+func (i inspector) checkServer(ctx context.Context) {
+	stats, err := i.server.Stats(ctx)
 	switch {
 	case client.Code(err) == ierror.UnauthorizedCode:
-		s.log.Warn("the user may not read server information: after a lost connection the gateway has to wait until it is certain what became of a request; give it the permission read_servers",
-			zap.String("user", s.cfg.Username))
+		i.warn("the user may not read server information: after a lost connection the gateway has to wait until it is certain what became of a request; give it the permission read_servers",
+			zap.String("user", i.cfg.Username))
 	case err == nil && stats.IggyServerVersion != knownVersion:
-		s.log.Warn("the gateway was made for another version of Iggy; read docs/iggy.md before data depends on it",
+		i.warn("the gateway was made for another version of Iggy; read docs/iggy.md before data depends on it",
 			zap.String("version", stats.IggyServerVersion), zap.String("made_for", knownVersion))
 	}
 }
 
 // checkAddress warns of passwords and records in the clear on a public network.
-func (s *Store) checkAddress(ctx context.Context) {
-	host, _, err := net.SplitHostPort(s.cfg.Address)
-	if err != nil || s.cfg.TLS.Enabled {
+func (i inspector) checkAddress(ctx context.Context) {
+	host, _, err := net.SplitHostPort(i.cfg.Address)
+	if err != nil || i.cfg.TLS.Enabled {
 		return
 	}
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
@@ -71,8 +134,8 @@ func (s *Store) checkAddress(ctx context.Context) {
 	}
 	for _, ip := range found {
 		if public(ip.Unmap()) {
-			s.log.Warn("the connection to Iggy is not encrypted and its address is public; set iggy.tls.enabled",
-				zap.String("address", s.cfg.Address), zap.Stringer("ip", ip))
+			i.warn("the connection to Iggy is not encrypted and its address is public; set iggy.tls.enabled",
+				zap.String("address", i.cfg.Address), zap.Stringer("ip", ip))
 			return
 		}
 	}
@@ -83,18 +146,18 @@ func public(ip netip.Addr) bool {
 }
 
 // checkTopics looks at the settings of topics.
-func (s *Store) checkTopics() {
+func (i inspector) checkTopics(topics []*topic) {
 	expires := false
-	for _, t := range s.catalog.topics() {
+	for _, t := range topics {
 		has := t.seen.has
 		if has.size == 0 {
-			s.log.Warn("a topic was made with the server's default size, which Iggy reads as 0 after a restart: its cleaner deletes all but the last segment of each partition; set retention.bytes of the topic, -1 for no limit",
+			i.warn("a topic was made with the server's default size, which Iggy reads as 0 after a restart: its cleaner deletes all but the last segment of each partition; set retention.bytes of the topic, -1 for no limit",
 				zap.String("topic", t.info.Name))
 		}
 		expires = expires || has.ms() != -1 || has.bytes(1) != -1
 	}
 	if expires {
-		s.log.Info("there are topics with retention; Iggy applies it only where data_maintenance.messages.cleaner_enabled is true, which the gateway cannot see, and to whole segments")
+		i.note("there are topics with retention; Iggy applies it only where data_maintenance.messages.cleaner_enabled is true, which the gateway cannot see, and to whole segments")
 	}
 }
 
@@ -102,23 +165,23 @@ func (s *Store) checkTopics() {
 // server answers: the server tells how many bytes it has written, so a message
 // larger than a page either shows or does not. That the count can be trusted is
 // seen from more than any server keeps back. An error means that it is not known.
-func (s *Store) savesAtOnce(ctx context.Context) (bool, error) {
+func (i inspector) savesAtOnce(ctx context.Context) (bool, error) {
 	const (
 		little = 256 << 10 // below system.partition.size_of_messages_required_to_save, 1 MiB by default
 		much   = 4 << 20   // and above it
 	)
-	at := client.Topic{Stream: s.cfg.InternalStream, Name: checkTopic}
-	if err := s.ensureCheckTopic(ctx, at); err != nil {
+	at := client.Topic{Stream: i.cfg.InternalStream, Name: checkTopic}
+	if err := i.ensureCheckTopic(ctx, at); err != nil {
 		return false, err
 	}
-	first, err := s.written(ctx, at, little)
+	first, err := i.written(ctx, at, little)
 	if err != nil {
 		return false, err
 	}
 	if first >= little/2 {
 		return true, nil
 	}
-	more, err := s.written(ctx, at, much)
+	more, err := i.written(ctx, at, much)
 	if err != nil {
 		return false, err
 	}
@@ -130,8 +193,8 @@ func (s *Store) savesAtOnce(ctx context.Context) (bool, error) {
 
 // written sends a message of a size and returns how many bytes the server has
 // written meanwhile.
-func (s *Store) written(ctx context.Context, at client.Topic, size int) (int, error) {
-	before, err := s.server.Stats(ctx)
+func (i inspector) written(ctx context.Context, at client.Topic, size int) (int, error) {
+	before, err := i.server.Stats(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -139,10 +202,10 @@ func (s *Store) written(ctx context.Context, at client.Topic, size int) (int, er
 	if err != nil {
 		return 0, err
 	}
-	if err := s.server.Send(ctx, at, 0, []iggcon.IggyMessage{m}); err != nil {
+	if err := i.server.Send(ctx, at, 0, []iggcon.IggyMessage{m}); err != nil {
 		return 0, err
 	}
-	after, err := s.server.Stats(ctx)
+	after, err := i.server.Stats(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -150,19 +213,19 @@ func (s *Store) written(ctx context.Context, at client.Topic, size int) (int, er
 }
 
 // ensureCheckTopic makes the topic, anew where many starts have filled it.
-func (s *Store) ensureCheckTopic(ctx context.Context, at client.Topic) error {
-	topics, err := s.server.Topics(ctx, at.Stream)
+func (i inspector) ensureCheckTopic(ctx context.Context, at client.Topic) error {
+	topics, err := i.server.Topics(ctx, at.Stream)
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(topics, func(t iggcon.Topic) bool { return t.Name == at.Name }); i >= 0 {
-		if topics[i].Size < checkBytes {
+	if n := slices.IndexFunc(topics, func(t iggcon.Topic) bool { return t.Name == at.Name }); n >= 0 {
+		if topics[n].Size < checkBytes {
 			return nil
 		}
-		if err := s.server.DeleteTopic(ctx, at); err != nil {
+		if err := i.server.DeleteTopic(ctx, at); err != nil {
 			return err
 		}
 	}
-	_, err = s.server.CreateTopic(ctx, at, client.TopicSettings{Partitions: 1, Expiry: iggcon.IggyExpiryNeverExpire, MaxSize: unlimited})
+	_, err = i.server.CreateTopic(ctx, at, client.TopicSettings{Partitions: 1, Expiry: iggcon.IggyExpiryNeverExpire, MaxSize: unlimited})
 	return err
 }

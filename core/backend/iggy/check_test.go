@@ -36,7 +36,7 @@ func TestCheckOfSaving(t *testing.T) {
 			require.NoError(t, s.Start(t.Context()))
 			defer func() { require.NoError(t, s.Close()) }()
 			for range 20 { // more than checkBytes where the server does not save
-				saved, err := s.savesAtOnce(t.Context())
+				saved, err := inspector{cfg: cfg, server: s.server}.savesAtOnce(t.Context())
 				if err == nil { // otherwise it is silent
 					require.Equal(t, !one.warn, saved)
 				}
@@ -63,4 +63,29 @@ func TestCheckIsSilentWhereItCannotSee(t *testing.T) {
 	}, time.Minute, time.Millisecond)
 	require.NoError(t, s.Close())
 	require.Empty(t, messages(logs, zapcore.WarnLevel))
+}
+
+// The same can be learned from outside, beside a gateway that runs.
+func TestInspect(t *testing.T) {
+	t.Parallel()
+	cfg := DefaultConfig()
+	cfg.Address, cfg.Username, cfg.Password = iggytest.Real(t, iggytest.NoFsync(), iggytest.Lossy(1)).Address(), iggytest.Username, iggytest.Password
+	advice, err := Inspect(t.Context(), cfg, zap.NewNop())
+	require.NoError(t, err)
+	require.Empty(t, advice, "nothing is written where no gateway has been")
+
+	catalog, err := topicconfig.NewCatalog(nil)
+	require.NoError(t, err)
+	s := New(cfg, catalog, Options{unchecked: true})
+	require.NoError(t, s.Start(t.Context()))
+	defer func() { require.NoError(t, s.Close()) }()
+	advice, err = Inspect(t.Context(), cfg, zap.NewNop())
+	require.NoError(t, err)
+	require.Len(t, advice, 1)
+	require.True(t, advice[0].Serious)
+	require.Contains(t, advice[0].Text, "Iggy answers before it saves messages")
+
+	cfg.Password = "wrong"
+	_, err = Inspect(t.Context(), cfg, zap.NewNop())
+	require.ErrorContains(t, err, "iggy.password")
 }
