@@ -81,7 +81,9 @@ func fits(t require.TestingT, l live, h handler.Handler, req kmsg.Request) {
 func TestStoredLengthsEqualTheEncoderAfterAnything(t *testing.T) {
 	metadata := rapid.Map(sizes, func(n int) string { return strings.Repeat("m", n) })
 	rapid.Check(t, func(rt *rapid.T) {
-		l := newLive(t, func(c *coordinator.Config) { c.RetainClientIdentity = rapid.SampledFrom([]coordinator.Switch{coordinator.On, coordinator.Off}).Draw(rt, "retain") })
+		l := newLive(t, func(c *coordinator.Config) {
+			c.RetainClientIdentity = rapid.SampledFrom([]coordinator.Switch{coordinator.On, coordinator.Off}).Draw(rt, "retain")
+		})
 		ids := []string{"a", strings.Repeat("b", 200), "absent"}
 		last := map[string]*kmsg.JoinGroupResponse{}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
