@@ -60,7 +60,7 @@ func (p program) run(ctx context.Context) int {
 	}
 	line, err := parseLine(p.args)
 	if err != nil {
-		return p.misused(err)
+		return p.misused(err, "--help")
 	}
 	if line.help {
 		help(p.out)
@@ -106,9 +106,9 @@ func (p program) run(ctx context.Context) int {
 	return exitOK
 }
 
-// misused says what is wrong with the command line.
-func (p program) misused(err error) int {
-	p.complain(fmt.Errorf("%w; see kafka-gateway --help", err))
+// misused says what is wrong with the command line, and what tells more.
+func (p program) misused(err error, more string) int {
+	p.complain(fmt.Errorf("%w; see kafka-gateway %s", err, more))
 	return exitUsage
 }
 

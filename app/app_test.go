@@ -40,7 +40,6 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"offsets", "show"}, "offsets needs list, export or import; the latter two may be given a file"},
 		{[]string{"offsets", "import", "a", "b"}, `offsets takes no "b"`},
 		{[]string{"--node_id=7", "topics", "list"}, "topics comes first on the command line; its flags follow"},
-		{[]string{"topics", "lst"}, `unknown command "lst" of topics; it has list, describe, create, alter, delete, trim`},
 		{[]string{"--json"}, "--json and --bootstrap belong to the commands topics, groups, offsets list and doctor"},
 		{[]string{"--storage.dri=x"}, "unknown flag: --storage.dri"},
 		{[]string{"-x"}, "unknown shorthand flag: 'x' in -x"},
@@ -49,6 +48,9 @@ func TestWrongCommandLines(t *testing.T) {
 	} {
 		require.Equal(t, outcome{exitUsage, "", "kafka-gateway: " + c.fault + "; see kafka-gateway --help\n"}, execute(c.args...))
 	}
+	// Those that ask a cluster have pages of help of their own.
+	require.Equal(t, outcome{exitUsage, "", `kafka-gateway: unknown command "lst" of topics; it has list, describe, create, alter, delete, trim; ` +
+		"see kafka-gateway topics --help\n"}, execute("topics", "lst"))
 }
 
 func TestHelpNamesEveryKey(t *testing.T) {
@@ -58,6 +60,8 @@ func TestHelpNamesEveryKey(t *testing.T) {
 	require.Empty(t, got.err)
 	require.Equal(t, got, execute("help"))
 	require.Equal(t, got, execute("apis", "-h"))
+	require.Equal(t, got, execute("offsets", "--help"))
+	require.Equal(t, got, execute("offsets", "export", "-h"))
 	config := DefaultConfig()
 	for _, f := range fieldsOf(&config) {
 		require.Contains(t, got.out, "\n  --"+f.key+flagForm(f)+"\n", f.key)

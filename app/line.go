@@ -46,6 +46,9 @@ func parseLine(args []string) (line, error) {
 	if err := set.Parse(args); err != nil {
 		return l, err
 	}
+	if l.help {
+		return l, nil // whatever else the line says
+	}
 	if words := set.Args(); len(words) > 0 {
 		l.command = words[0]
 		if !slices.Contains(commands[:], l.command) {

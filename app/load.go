@@ -12,6 +12,8 @@ import (
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
+
+	"github.com/iggykafka/gateway/app/cli"
 )
 
 // envPrefix starts the environment variables that are keys; two underscores
@@ -23,7 +25,8 @@ const envConfigFile = envPrefix + "CONFIG"
 
 // foreignEnv are variables with our prefix that are no keys: what Kubernetes
 // gives every container of a namespace with a service called "kafka-gateway",
-// and what tells this project's tests where things are.
+// and what tells this project's tests where things are. [cli.BootstrapVar] is
+// another.
 var foreignEnv = regexp.MustCompile(`^KAFKA_GATEWAY_(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_.*)?|TEST_.*)$`)
 
 // Faults are all that is wrong with a configuration, one line each. Every line
@@ -137,7 +140,7 @@ func fromEnv(environ []string) source {
 		Prefix:      envPrefix,
 		EnvironFunc: func() []string { return environ },
 		TransformFunc: func(name, value string) (string, any) {
-			if name == envConfigFile || foreignEnv.MatchString(name) {
+			if name == envConfigFile || name == cli.BootstrapVar || foreignEnv.MatchString(name) {
 				return "", nil
 			}
 			return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "__", "."), value

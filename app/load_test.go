@@ -161,13 +161,14 @@ func TestFileThatCannotBeRead(t *testing.T) {
 }
 
 // A service named kafka-gateway gives every container of its namespace such
-// variables; none of them is a key.
+// variables, and people have some of ours for other commands; none is a key.
 func TestVariablesOfOthers(t *testing.T) {
 	t.Parallel()
 	_, err := load("", []string{
 		"KAFKA_GATEWAY_SERVICE_HOST=10.0.0.1", "KAFKA_GATEWAY_SERVICE_PORT=9092", "KAFKA_GATEWAY_SERVICE_PORT_KAFKA=9092",
 		"KAFKA_GATEWAY_PORT=tcp://10.0.0.1:9092", "KAFKA_GATEWAY_PORT_9092_TCP=tcp://10.0.0.1:9092",
 		"KAFKA_GATEWAY_PORT_9092_TCP_ADDR=10.0.0.1", "KAFKA_GATEWAY_CONFIG=/etc/gateway.yaml", "KAFKA_GATEWAY_TEST_CACHE=x",
+		"KAFKA_GATEWAY_BOOTSTRAP=10.0.0.1:9092", // of topics, groups and offsets list
 	}, nil)
 	require.NoError(t, err)
 }

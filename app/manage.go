@@ -34,7 +34,7 @@ func (p program) manage(ctx context.Context) int {
 	err := cli.Run(ctx, p.args, p.environ, p.out, p.err)
 	switch {
 	case errors.As(err, new(cli.UsageError)):
-		return p.misused(err)
+		return p.misused(err, p.args[0]+" --help")
 	case err != nil:
 		p.complain(err)
 		return exitFailed

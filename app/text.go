@@ -18,10 +18,11 @@ Usage:
   kafka-gateway groups            list, describe, reset, delete and forget groups
   kafka-gateway offsets list      list the ends of partitions, or the offsets of a time.
                                   These three ask a running cluster, this gateway or any
-                                  Kafka broker: --bootstrap names it. Each says more with
-                                  --help
-  kafka-gateway doctor            look at a setup as its clients will meet it, and say
-                                  what is wrong and what to do
+                                  Kafka broker: --bootstrap or KAFKA_GATEWAY_BOOTSTRAP
+                                  names it. Each says more with --help
+  kafka-gateway doctor            look at the setup that the configuration describes, or,
+                                  from outside, at the one that --bootstrap names; say
+                                  what is wrong and what to do. --json for programs
   kafka-gateway apis              print the API keys that are served, their versions and
                                   what a request gets that cannot be read
   kafka-gateway config            print every key, its value and where that came from

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,6 +68,7 @@ func command(environ []string) *cobra.Command {
 	}
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return UsageError{err} })
+	root.SetHelpFunc(help)
 	flags := root.PersistentFlags()
 	flags.StringSliceVarP(&o.bootstrap, "bootstrap", "b", bootstrap(environ), "addresses of the cluster; "+BootstrapVar+" sets another default")
 	flags.BoolVar(&o.json, "json", false, "print JSON instead of a table")
@@ -75,11 +77,19 @@ func command(environ []string) *cobra.Command {
 	return root
 }
 
+// help writes what --help prints of a command. Switches are shown as they are
+// written, not as --json[=true|false].
+func help(c *cobra.Command, _ []string) {
+	const form = "[=true|false]"
+	usage := strings.ReplaceAll(c.UsageString(), form, strings.Repeat(" ", len(form)))
+	fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s\n", c.Short, strings.TrimSpace(usage))
+}
+
 // bootstrap returns the default addresses.
 func bootstrap(environ []string) []string {
 	for _, entry := range environ {
-		if value, ok := cutVar(entry, BootstrapVar); ok && value != "" {
-			return splitList(value)
+		if value, ok := strings.CutPrefix(entry, BootstrapVar+"="); ok && value != "" {
+			return strings.Split(value, ",")
 		}
 	}
 	return []string{DefaultBootstrap}
@@ -140,7 +150,7 @@ func Connect(ctx context.Context, addresses []string) (*kgo.Client, error) {
 	}
 	if err := client.Ping(ctx); err != nil {
 		client.Close()
-		return nil, fmt.Errorf("nobody answers as a Kafka broker at %v: %w (is the gateway running? --bootstrap names another address)", addresses, plain(err))
+		return nil, fmt.Errorf("nobody answers as a Kafka broker at %s: %w (is the gateway running? --bootstrap names another address)", strings.Join(addresses, ", "), plain(err))
 	}
 	return client, nil
 }

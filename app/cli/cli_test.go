@@ -166,7 +166,7 @@ func TestNobodyAnswers(t *testing.T) {
 	address := taken.Addr().String()
 	require.NoError(t, taken.Close())
 	_, err = execute(t, "topics", "list", "--bootstrap", address, "--timeout", "20s")
-	require.ErrorContains(t, err, "nobody answers as a Kafka broker at ["+address+"]: connect: connection refused")
+	require.ErrorContains(t, err, "nobody answers as a Kafka broker at "+address+": connect: connection refused")
 }
 
 // A server that takes connections and says nothing costs the time that was
@@ -197,6 +197,7 @@ func TestHelp(t *testing.T) {
 		require.NoError(t, cli.Run(context.Background(), strings.Fields(args), nil, &out, &errs), args)
 		require.Contains(t, out.String(), "Usage:", args)
 		require.Contains(t, out.String(), "--bootstrap", args)
+		require.NotContains(t, out.String(), "[=", args)
 	}
 	require.Equal(t, []string{"groups", "offsets", "topics"}, cli.Commands())
 }

@@ -196,8 +196,3 @@ func names(commands []*cobra.Command) string {
 	}
 	return strings.Join(words, ", ")
 }
-
-// cutVar returns the value of an environment entry of the given name.
-func cutVar(entry, name string) (string, bool) { return strings.CutPrefix(entry, name+"=") }
-
-func splitList(list string) []string { return strings.Split(list, ",") }

@@ -50,7 +50,7 @@ func groupsReset(o *options) *cobra.Command {
 		execute bool
 	)
 	c := &cobra.Command{
-		Use:   "reset GROUP --topic TOPIC --to-earliest|--to-latest|--to-offset N|--to-time T|--by-duration D|--shift-by N",
+		Use:   "reset GROUP [--topic TOPIC] --to-earliest|--to-latest|--to-offset N|--to-time T|--by-duration D|--shift-by N",
 		Short: "move what a group without members has committed; without --execute only show how",
 		Args:  one("group"),
 	}
@@ -232,7 +232,7 @@ func choose(from []string, all func(topic string) []int32) (kadm.TopicsSet, erro
 			chosen.Add(topic, partitions...)
 			continue
 		}
-		for _, word := range splitList(list) {
+		for _, word := range strings.Split(list, ",") {
 			p, err := strconv.ParseInt(word, 10, 32)
 			if err != nil {
 				return nil, UsageError{fmt.Errorf("--topic %q: write TOPIC, or TOPIC:0,1,2", entry)}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -33,7 +34,7 @@ func (s Setup) clients(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{found("reachable", Fail, "the cluster does not answer Metadata: "+err.Error(), "look at its log")}
 	}
-	findings := []Finding{ok("reachable", "%v answers; cluster %s, %s", s.Bootstrap, *meta.ClusterID, plural(len(meta.Topics), "topic"))}
+	findings := []Finding{ok("reachable", "%s answers; cluster %s, %s", strings.Join(s.Bootstrap, ", "), *meta.ClusterID, plural(len(meta.Topics), "topic"))}
 	for _, broker := range meta.Brokers {
 		findings = append(findings, s.advertised(ctx, *meta.ClusterID, broker))
 	}
