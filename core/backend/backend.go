@@ -222,8 +222,9 @@ type Commit struct {
 	CommittedOffset
 }
 
-// Offsets keeps the committed offsets of groups. They do not expire; they go
-// when their topic is deleted.
+// Offsets keeps the committed offsets of groups. They go when their topic is
+// deleted, and else only when somebody asks for it: nothing expires by itself (see
+// Groups.ExpireOffsets).
 type Offsets interface {
 	// CommitOffsets stores all commits in one step: after a crash there are
 	// all of them or none. Commits of topics that no longer exist are dropped.

@@ -2,7 +2,8 @@
 // the coordinator knows of the named classic groups and their members, read
 // from the same memory that serves join, sync, heartbeat and leave.
 //
-// A group that is not there is Dead, with error 0 up to v5 and
+// A group without members is what the coordinator makes of it: Empty, or not
+// there. A group that is not there is Dead, with error 0 up to v5 and
 // GROUP_ID_NOT_FOUND from v6 on (KIP-1043). KIP-345 (v4) adds instance ids.
 // Authorized operations (KIP-430, v3) are never computed: the field stays at
 // its omitted value. Groups of KIP-848 and KIP-932 have keys of their own.

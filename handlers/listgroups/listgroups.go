@@ -4,9 +4,8 @@
 // KIP-518 (v4) adds the state and a filter over it, KIP-848 (v5) the type,
 // which is "classic" for every group, and a filter over it. A filter that names
 // a value not in use here matches nothing, and is no error. Listing expires
-// nothing: it names no group, so a group whose members have all died is listed
-// until somebody names it. Groups that only have committed offsets are not
-// listed.
+// nothing: it names no group. Whether a group is listed that has only committed
+// offsets is the coordinator's choice: durable does, as Empty, memory does not.
 //
 // # Size
 //
@@ -29,7 +28,7 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.ListGroupsResponse, code in
 
 // New returns the handler over the given coordinator.
 func New(groups coordinator.Lister) handler.Handler {
-	return handler.New(0, 5, shape, badRequest, lister{groups}.list)
+	return handler.New(0, 5, shape, badRequest, lister{groups}.list, handler.Sized(size))
 }
 
 type lister struct{ groups coordinator.Lister }
@@ -59,4 +58,16 @@ func answer(found []coordinator.Listing) *kmsg.ListGroupsResponse {
 		to.GroupState, to.GroupType = string(from.State), coordinator.TypeClassic
 	}
 	return resp
+}
+
+// size is a little more than the length of an encoded response, so that a large
+// one is written into a buffer that holds it.
+func size(resp *kmsg.ListGroupsResponse) int {
+	const each = 12 // the lengths of strings and the tags
+	n := 2 * each
+	for i := range resp.Groups {
+		g := &resp.Groups[i]
+		n += each + len(g.Group) + len(g.ProtocolType) + len(g.GroupState) + len(g.GroupType)
+	}
+	return n
 }

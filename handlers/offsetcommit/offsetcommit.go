@@ -5,8 +5,8 @@
 // leader epoch, stored), KIP-345 (v7: instance ids), KIP-848 (v10: topics by
 // id). Members of classic groups are checked against the coordinator; a commit
 // with a negative generation comes from outside the group and is accepted as
-// long as the group has no members. Offsets do not expire: they go when their
-// topic is deleted.
+// long as the group has no members. Offsets stay until their topic, their group
+// or they themselves are deleted; whether they expire is the coordinator's choice.
 //
 // # Atomicity
 //
