@@ -79,9 +79,9 @@ func (l *Lease) Reserve(ctx context.Context, n int64) error {
 	case b.sem.TryAcquire(n):
 		l.hold(n)
 		return nil
-	case n > b.total:
+	case n > b.total-l.held: // it would wait for itself
 		b.refused.Add(1)
-		return fmt.Errorf("%w: %d bytes asked of %d", ErrBudget, n, b.total)
+		return fmt.Errorf("%w: %d bytes asked of %d", ErrBudget, l.held+n, b.total)
 	}
 	b.waits.Add(1)
 	began := time.Now()

@@ -34,6 +34,25 @@ func TestBudgetRefuses(t *testing.T) {
 	})
 }
 
+// A request that holds a part and asks for more than the rest would wait for
+// itself, and everybody behind it too: it is refused at once.
+func TestNobodyWaitsForItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBudget(100, 5*time.Second)
+		l := b.Lease()
+		require.NoError(t, l.Reserve(context.Background(), 10))
+		began := time.Now()
+		err := l.Reserve(context.Background(), 91)
+		require.ErrorIs(t, err, ErrBudget)
+		require.EqualError(t, err, "memory budget is spent: 101 bytes asked of 100")
+		require.Equal(t, began, time.Now())
+		require.Equal(t, Stats{Total: 100, Used: 10, Refused: 1}, b.Stats())
+		require.NoError(t, l.Reserve(context.Background(), 90))
+		l.Release()
+	})
+}
+
 // The free part of a lease is not charged, does not wait, and comes back with
 // the release.
 func TestLeaseAbove(t *testing.T) {

@@ -1,0 +1,151 @@
+package gateway_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway"
+	"github.com/iggykafka/gateway/app/gatewaytest"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
+	"github.com/iggykafka/gateway/internal/rawclient"
+)
+
+// hostile sends requests one after the other, over a new connection whenever the
+// last one was closed.
+type hostile struct {
+	t    *testing.T
+	addr string
+	conn net.Conn
+}
+
+// send returns the payload that answers a request, or nil when the connection was
+// closed without a byte.
+func (h *hostile) send(what string, request []byte) []byte {
+	h.t.Helper()
+	if h.conn == nil {
+		conn, err := net.Dial("tcp", h.addr)
+		require.NoError(h.t, err)
+		h.conn = conn
+	}
+	require.NoError(h.t, h.conn.SetDeadline(time.Now().Add(patience)))
+	_, err := h.conn.Write(request)
+	require.NoError(h.t, err, what)
+	var size [4]byte
+	if _, err := io.ReadFull(h.conn, size[:]); err != nil {
+		if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
+			h.t.Fatalf("%s: neither an answer nor the end of the connection", what)
+		}
+		h.conn.Close()
+		h.conn = nil
+		return nil
+	}
+	payload := make([]byte, binary.BigEndian.Uint32(size[:]))
+	_, err = io.ReadFull(h.conn, payload)
+	require.NoError(h.t, err, what)
+	return payload
+}
+
+// request is the frame of a body at a version; the client id is null.
+func requestOf(req kmsg.Request, body []byte) []byte {
+	return frame(req.Key(), req.GetVersion(), req.IsFlexible(), fmt.Sprintf("%x", body))
+}
+
+// Every body that is not one of its version, of every key and version, closes its
+// connection or is answered with what the key's policy says; no other connection
+// notices, and nothing is left of it.
+func TestEveryKeyRefusesHostileBodies(t *testing.T) {
+	_, handlers, err := compose(t, gateway.Plugins())
+	require.NoError(t, err)
+	var admin string
+	addr := gatewaytest.Start(t, gatewaytest.Admin(&admin))
+	bystander, err := rawclient.Dial(addr, "bystander")
+	require.NoError(t, err)
+	defer bystander.Close()
+	require.NoError(t, bystander.SetDeadline(time.Now().Add(5*time.Minute)))
+	served := func() {
+		_, err := bystander.Call(kmsg.NewPtrMetadataRequest())
+		require.NoError(t, err, "a connection that did nothing wrong")
+	}
+	served()
+	goroutines, before := runtime.NumGoroutine(), heap()
+	sent := 0
+	for _, h := range handlers {
+		spec := h.Spec()
+		for v := spec.Min; v <= spec.Max; v++ {
+			client := hostile{t: t, addr: addr}
+			for _, body := range handlertest.Hostile(h, v) {
+				what := fmt.Sprintf("%s v%d: %s", kmsg.NameForKey(spec.Key), v, body.Fault)
+				require.Equal(t, refusal(h, v), client.send(what, requestOf(requestAt(h, v), body.Bytes)), what)
+				sent++
+			}
+			for _, req := range handlertest.Legal(h, v) {
+				if produce, ok := req.(*kmsg.ProduceRequest); ok {
+					produce.Acks = -1 // 0 asks for no answer
+				}
+				client.send(fmt.Sprintf("%s v%d: legal", kmsg.NameForKey(spec.Key), v), requestOf(req, req.AppendTo(nil)))
+			}
+			if client.conn != nil {
+				client.conn.Close()
+			}
+		}
+		for _, v := range []int16{-1, spec.Min - 1, spec.Max + 1, 127} {
+			if spec.Unsupported == nil {
+				what := fmt.Sprintf("%s v%d", kmsg.NameForKey(spec.Key), v)
+				require.Nil(t, (&hostile{t: t, addr: addr}).send(what, frame(spec.Key, v, v > spec.Max, "00")), what)
+			}
+		}
+		served()
+	}
+	t.Logf("%d hostile bodies", sent)
+	require.Contains(t, scrape(t, admin), "\nkafka_gateway_handler_panics_total 0\n")
+	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+2 }, patience, 20*time.Millisecond, "goroutines are left")
+	require.Eventually(t, func() bool { return heap() < before+16<<20 }, patience, 50*time.Millisecond, "memory is left: %d → %d", before, heap())
+}
+
+// requestAt is an empty request of a version.
+func requestAt(h handler.Handler, version int16) kmsg.Request {
+	req := h.NewRequest()
+	req.SetVersion(version)
+	return req
+}
+
+// refusal is the payload that answers a bad request of a version; nil where that
+// closes the connection.
+func refusal(h handler.Handler, version int16) []byte {
+	req := requestAt(h, version)
+	answer := h.Spec().BadRequest.Answer(req)
+	if answer == nil {
+		return nil
+	}
+	answer.SetVersion(version)
+	payload := []byte{0, 0, 0, 1}
+	if answer.IsFlexible() && answer.Key() != kmsg.ApiVersions.Int16() {
+		payload = append(payload, 0)
+	}
+	return answer.AppendTo(payload)
+}
+
+// scrape returns what the admin listener measures.
+func scrape(t *testing.T, admin string) string {
+	t.Helper()
+	resp, err := http.Get(admin + "/metrics")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	http.DefaultClient.CloseIdleConnections()
+	return "\n" + strings.TrimSpace(string(text)) + "\n"
+}
