@@ -102,15 +102,16 @@ func (g *Group) History() []coordinator.Rebalance {
 	return out
 }
 
-// Mark is what is counted over all groups.
+// Mark is what is counted over all groups, and what a list shows.
 type Mark struct {
-	Usage      Usage
-	State      coordinator.State
-	Rebalances uint32 // completed; it only grows
+	Usage        Usage
+	State        coordinator.State
+	ProtocolType string
+	Rebalances   uint32 // completed; it only grows
 }
 
 // Mark returns what is counted of the group, for a comparison before and after
 // a step.
 func (g *Group) Mark() Mark {
-	return Mark{Usage: g.Usage(), State: g.state(), Rebalances: g.rebalances}
+	return Mark{Usage: g.Usage(), State: g.state(), ProtocolType: g.protocolType, Rebalances: g.rebalances}
 }

@@ -66,6 +66,7 @@ func (c *Host) create(id string) *entry {
 		full := len(c.groups) >= c.cfg.MaxGroups
 		if !taken && !full {
 			c.groups[id] = e
+			c.moved()
 		}
 		c.mu.Unlock()
 		switch {
@@ -87,6 +88,9 @@ func (c *Host) release(e *entry, before group.Mark, reserved group.Usage, effect
 	defer e.mu.Unlock()
 	if after := e.machine.Mark(); after != before || reserved != (group.Usage{}) {
 		c.totals.settle(reserved, before, after)
+		if after.State != before.State || after.ProtocolType != before.ProtocolType {
+			c.listings.changed()
+		}
 	}
 	for _, eff := range c.hold(e, effects) {
 		e.answer(eff)
@@ -113,6 +117,7 @@ func (c *Host) drop(e *entry) {
 	e.gone = true
 	c.mu.Lock()
 	delete(c.groups, e.id)
+	c.moved()
 	c.mu.Unlock()
 }
 

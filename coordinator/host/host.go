@@ -48,8 +48,12 @@ type Host struct {
 	sweeps singleflight.Group
 	swept  time.Time // by the last sweep
 
+	listings listings
+
 	mu     sync.RWMutex
 	groups map[string]*entry
+	moves  uint64   // into the map and out of it
+	order  []*entry // by id, or nil; see [Host.sorted]
 }
 
 var _ coordinator.Coordinator = (*Host)(nil)

@@ -78,6 +78,8 @@ func (c *Host) Restore(id string, state []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.groups[id] = &entry{id: id, machine: g, stored: len(state) > 0}
+	c.moved()
+	c.listings.changed()
 	return err
 }
 
@@ -90,6 +92,8 @@ func (c *Host) Reset() {
 		c.totals.settle(group.Usage{}, e.machine.Mark(), dead)
 	}
 	clear(c.groups)
+	c.moved()
+	c.listings.changed()
 }
 
 // Run lets time pass for kept groups: from now on their deadlines end sessions

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -70,33 +69,6 @@ func (c *Host) describe(id string, e *entry, fits func(coordinator.Lengths) bool
 		return coordinator.Description{}, false
 	}
 	return e.machine.Describe(), true
-}
-
-// List shows every group that passes the filter; see [coordinator.Lister]. The
-// locks of the groups are taken one after the other, with that of the map given
-// back before the first. Nothing is ticked: reading must not open rebalances.
-func (c *Host) List(_ context.Context, f coordinator.Filter) []coordinator.Listing {
-	if !accepts(f.Types, coordinator.TypeClassic) {
-		return nil
-	}
-	entries := c.entries()
-	out := make([]coordinator.Listing, 0, len(entries))
-	passes := map[coordinator.State]bool{} // a filter may be long: it is read once a state, not once a group
-	for _, e := range entries {
-		e.mu.Lock()
-		listing, gone := e.machine.List(), e.gone
-		e.mu.Unlock()
-		pass, known := passes[listing.State]
-		if !known {
-			pass = accepts(f.States, string(listing.State))
-			passes[listing.State] = pass
-		}
-		if pass && !gone && listing.State != coordinator.Dead {
-			out = append(out, listing)
-		}
-	}
-	slices.SortFunc(out, func(a, b coordinator.Listing) int { return cmp.Compare(a.Group, b.Group) })
-	return out
 }
 
 // entries returns all entries, in no order.
