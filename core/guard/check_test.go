@@ -133,9 +133,10 @@ func TestBudget(t *testing.T) {
 
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	slow := guard.NewBudget(1, time.Hour).Lease()
-	require.NoError(t, slow.Reserve(ctx, 1))
-	require.ErrorIs(t, slow.Reserve(gone, 1), context.Canceled)
+	slow := guard.NewBudget(1, time.Hour)
+	holder, waiter := slow.Lease(), slow.Lease()
+	require.NoError(t, holder.Reserve(ctx, 1))
+	require.ErrorIs(t, waiter.Reserve(gone, 1), context.Canceled)
 	var free guard.Lease
 	require.NoError(t, free.Reserve(ctx, 1<<40), "the zero lease charges nothing")
 	free.Release()
