@@ -8,6 +8,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,7 +83,7 @@ func command(environ []string) *cobra.Command {
 func help(c *cobra.Command, _ []string) {
 	const form = "[=true|false]"
 	usage := strings.ReplaceAll(c.UsageString(), form, strings.Repeat(" ", len(form)))
-	fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s\n", c.Short, strings.TrimSpace(usage))
+	fmt.Fprintf(c.OutOrStdout(), "%s\n\n%s\n", cmp.Or(c.Long, c.Short), strings.TrimSpace(usage))
 }
 
 // bootstrap returns the default addresses.

@@ -250,6 +250,9 @@ func groupsForget(o *options) *cobra.Command {
 			}
 			var d done
 			for _, topic := range chosen.Sorted() {
+				if len(topic.Partitions) == 0 {
+					d.note(topic.Topic, "nothing was committed", nil)
+				}
 				for _, p := range topic.Partitions {
 					failed, _ := answers.Lookup(topic.Topic, p)
 					d.note(fmt.Sprintf("%s/%d", topic.Topic, p), "forgotten", failed)

@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -55,9 +56,12 @@ func size(n int64) string {
 	return humanize.IBytes(uint64(n))
 }
 
+// recordsMeaning explains a column: no request tells how many records there are.
+const recordsMeaning = "RECORDS counts offsets, of which compaction leaves some without a record"
+
 func topicsList(o *options) *cobra.Command {
 	internal := false
-	c := &cobra.Command{Use: "list", Short: "list all topics", Args: none,
+	c := &cobra.Command{Use: "list", Short: "list all topics", Long: "list all topics; " + recordsMeaning, Args: none,
 		RunE: o.does(func(ctx context.Context, admin *kadm.Client, _ []string) (result, error) {
 			list := admin.ListTopics
 			if internal {
@@ -173,7 +177,8 @@ func (all topicsFull) table(t *table) {
 }
 
 func topicsDescribe(o *options) *cobra.Command {
-	return &cobra.Command{Use: "describe TOPIC...", Short: "show partitions, offsets, sizes and configs of topics", Args: named("topic"),
+	return &cobra.Command{Use: "describe TOPIC...", Short: "show partitions, offsets, sizes and configs of topics",
+		Long: "show partitions, offsets, sizes and configs of topics; " + recordsMeaning, Args: named("topic"),
 		RunE: o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
 			found, err := admin.ListTopicsWithInternal(ctx, args...)
 			if err != nil {
@@ -369,11 +374,19 @@ func topicsTrim(o *options) *cobra.Command {
 		}
 		var d done
 		for _, answer := range answers.Sorted() {
-			d.note(fmt.Sprintf("%s/%d", answer.Topic, answer.Partition), fmt.Sprintf("starts at offset %d", answer.LowWatermark), answer.Err)
+			d.note(fmt.Sprintf("%s/%d", answer.Topic, answer.Partition), fmt.Sprintf("starts at offset %d", answer.LowWatermark), untrimmed(answer.Err))
 		}
 		return d.outcome()
 	})
 	c.Flags().Int32SliceVarP(&partitions, "partitions", "p", nil, "partitions; without it all of the topic")
 	c.Flags().Int64Var(&before, "before", 0, "first offset that stays; -1: none stays")
 	return c
+}
+
+// untrimmed says why a partition was not trimmed, where the code does not.
+func untrimmed(err error) error {
+	if errors.Is(err, kerr.PolicyViolation) {
+		return because(err, "a topic that is only compacted keeps its records; cleanup.policy must have delete")
+	}
+	return err
 }
