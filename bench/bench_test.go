@@ -21,13 +21,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestMeasurements(t *testing.T) {
 	o := options{
 		rounds: 1, bytes: 256 << 10, rate: 200, duration: 100 * time.Millisecond, requests: 50,
-		groups: 20, idle: 20, members: []int{3}, sizes: []int{100, 64 << 10}, partition: 2, clients: 2, acks: []string{"0", "1", "all"}, batch: 1 << 20,
+		groups: 20, live: 5, idle: 20, members: []int{3}, sizes: []int{100, 64 << 10}, partition: 2, clients: 2, acks: []string{"0", "1", "all"}, batch: 1 << 20,
 	}
 	want := map[string][]string{
 		"throughput": {"produce 100 B acks=0", "consume 100 B acks=all", "produce 64 KiB acks=1"},
 		"latency":    {"end to end p50 at 200/s", "end to end p99.9 at 200/s"},
 		"roundtrip":  {"round trip ApiVersions p50", "round trip Heartbeat p99"},
 		"groups":     {"20 groups to Stable", "ListGroups of 20 groups", "DescribeGroups of 20 groups"},
+		"kept":       {"20 groups to Empty", "ListGroups of 25 groups p99", "DescribeGroups of 25 groups p50", "OffsetFetch of 25 groups p50", "DeleteGroups of 25 groups"},
 		"rebalance":  {"3 members to Stable"},
 		"idle":       {"each idle connection"},
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,7 +181,9 @@ func rebalance(ctx context.Context, t *target, o options, put sink) error {
 // member is one consumer in its own words.
 type member struct {
 	*rawclient.Conn
-	group, id string
+	group, id  string
+	generation int32 // that it is in
+	session    int32 // timeout in ms; 0: sessionMillis
 }
 
 var errAgain = errors.New("join again")
@@ -203,7 +206,7 @@ func (m *member) settleAmong(n int) error {
 func (m *member) once(n int) error {
 	join := kmsg.NewPtrJoinGroupRequest()
 	join.Version, join.Group, join.MemberID = 5, m.group, m.id
-	join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = sessionMillis, sessionMillis
+	join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = cmp.Or(m.session, sessionMillis), sessionMillis
 	join.ProtocolType = "consumer"
 	join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: make([]byte, 32)}}
 	resp, err := m.Call(join)
@@ -221,7 +224,7 @@ func (m *member) once(n int) error {
 	default:
 		return kerr.ErrorForCode(joined.ErrorCode)
 	}
-	m.id = joined.MemberID
+	m.id, m.generation = joined.MemberID, joined.Generation
 	sync := kmsg.NewPtrSyncGroupRequest()
 	sync.Version, sync.Group, sync.MemberID, sync.Generation = 3, m.group, m.id, joined.Generation
 	for _, other := range joined.Members {

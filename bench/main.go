@@ -45,22 +45,24 @@ type options struct {
 	duration  time.Duration
 	requests  int
 	groups    int
+	live      int
 	idle      int
 	members   []int
 	sizes     []int
 	partition int
 	clients   int
 	acks      []string
-	batch     int    // bytes
-	native    string // the Iggy server behind the gateway
-	stream    string // and the stream of its topics
+	batch     int           // bytes
+	rest      time.Duration // before memory is read
+	native    string        // the Iggy server behind the gateway
+	stream    string        // and the stream of its topics
 }
 
 func defaults() options {
 	return options{
 		rounds: 1, bytes: 256 << 20, rate: 2000, duration: 5 * time.Second, requests: 20_000,
-		groups: 10_000, idle: 10_000, members: []int{10, 100, 1000}, sizes: []int{100, 1 << 10, 64 << 10}, partition: 3, clients: 1,
-		acks: []string{"0", "1", "all"}, batch: 1_000_012, stream: "kafka",
+		groups: 10_000, live: 1000, idle: 10_000, members: []int{10, 100, 1000}, sizes: []int{100, 1 << 10, 64 << 10}, partition: 3, clients: 1,
+		acks: []string{"0", "1", "all"}, batch: 1_000_012, stream: "kafka", rest: 2 * time.Second,
 	}
 }
 
@@ -73,14 +75,15 @@ func run(ctx context.Context, args []string) error {
 	}
 	only := flags.String("only", "", "comma-separated measurements; all but native and startup when empty")
 	jsonFile := flags.String("json", "", "also write the figures to this file")
-	startA := flags.String("start-a", "", "command that starts server A, for the measurement startup")
+	startA := flags.String("start-a", "", "command that starts server A, for the measurements startup and kept")
 	startB := flags.String("start-b", "", "command that starts server B")
 	flags.IntVar(&o.rounds, "rounds", o.rounds, "how often each measurement runs against each address")
 	flags.Int64Var(&o.bytes, "bytes", o.bytes, "bytes of record values a throughput measurement writes and reads")
 	flags.IntVar(&o.rate, "rate", o.rate, "records a second of the latency measurement")
 	flags.DurationVar(&o.duration, "duration", o.duration, "length of the latency measurement")
 	flags.IntVar(&o.requests, "requests", o.requests, "requests of the round-trip measurement")
-	flags.IntVar(&o.groups, "groups", o.groups, "groups of the groups measurement")
+	flags.IntVar(&o.groups, "groups", o.groups, "groups of the measurements groups and kept")
+	flags.IntVar(&o.live, "live", o.live, "groups with a member of the measurement kept, beside the empty ones")
 	flags.IntVar(&o.idle, "idle", o.idle, "connections of the idle measurement")
 	flags.IntVar(&o.partition, "partitions", o.partition, "partitions of the throughput topics")
 	flags.IntVar(&o.clients, "clients", o.clients, "producers, and then consumers, of the throughput measurement, each with a connection of its own")
@@ -179,6 +182,7 @@ func measurements() []measurement {
 		{"latency", latency},
 		{"roundtrip", roundTrip},
 		{"groups", manyGroups},
+		{"kept", keptGroups},
 		{"rebalance", rebalance},
 		{"idle", idleConnections},
 		{"native", native},

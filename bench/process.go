@@ -40,38 +40,66 @@ func idleConnections(ctx context.Context, t *target, o options, put sink) error 
 
 // startup starts the server by its command and measures the time to its first
 // answer and its memory at rest.
-func startup(ctx context.Context, t *target, _ options, put sink) error {
+func startup(ctx context.Context, t *target, o options, put sink) error {
 	if t.start == "" {
 		return fmt.Errorf("needs -start-%s", strings.ToLower(t.name))
 	}
-	args := strings.Fields(t.start)
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	begin := time.Now()
-	if err := cmd.Start(); err != nil {
+	server, err := t.launch(ctx)
+	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
-		_ = cmd.Wait()
-	}()
+	defer server.stop()
+	put("start to first answer", "s", time.Since(begin).Seconds())
+	t.find()
+	put("resident at rest", "MB", float64(t.settled(o.rest))/1e6)
+	return nil
+}
+
+// launched is a server that was started here.
+type launched struct{ cmd *exec.Cmd }
+
+// launch starts the server by its command, if it has one, and waits for its first
+// answer.
+func (t *target) launch(ctx context.Context) (*launched, error) {
+	if t.start == "" {
+		return nil, nil
+	}
+	args := strings.Fields(t.start)
+	server := &launched{exec.CommandContext(ctx, args[0], args[1:]...)}
+	server.cmd.Stderr = os.Stderr
+	server.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	begin := time.Now()
+	if err := server.cmd.Start(); err != nil {
+		return nil, err
+	}
 	for {
 		if c, err := dial(t.addr); err == nil {
 			_, err = c.Call(kmsg.NewPtrApiVersionsRequest())
 			c.Close()
 			if err == nil {
-				break
+				return server, nil
 			}
 		}
 		if time.Since(begin) > time.Minute {
-			return fmt.Errorf("no answer on %s within a minute", t.addr)
+			server.stop()
+			return nil, fmt.Errorf("no answer on %s within a minute", t.addr)
 		}
 		time.Sleep(time.Millisecond)
 	}
-	put("start to first answer", "s", time.Since(begin).Seconds())
-	time.Sleep(2 * time.Second) // at rest
-	t.find()
-	put("resident at rest", "MB", float64(t.resident())/1e6)
-	return nil
+}
+
+// stop ends the server and what it started, and waits for it.
+func (l *launched) stop() {
+	if l == nil || l.cmd.ProcessState != nil {
+		return
+	}
+	_ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGTERM)
+	_ = l.cmd.Wait()
+}
+
+// settled returns the resident memory of a server that was given time to rest.
+func (t *target) settled(rest time.Duration) int64 {
+	time.Sleep(rest)
+	return t.resident()
 }

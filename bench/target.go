@@ -17,7 +17,7 @@ import (
 type target struct {
 	name   string // "A" or "B"
 	addr   string
-	start  string      // command that starts it, for the measurement startup
+	start  string      // command that starts it, for the measurements startup and kept
 	pid    int         // 0 when its process is not found on this machine
 	iggy   *iggyServer // set when it is an Iggy server, under its own SDK
 	scrape string      // URL of metrics that are read meanwhile; "": none
