@@ -21,36 +21,58 @@ import (
 
 var (
 	code        = regexp.MustCompile("(?s)```.*?```|`[^`]*`") // f[int](x) is no link
-	linkTarget  = regexp.MustCompile(`\]\(([^)#]+)\)`)
+	linkTarget  = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
+	heading     = regexp.MustCompile("(?m)^#+ (.*)$")
+	noAnchor    = regexp.MustCompile("[^a-z0-9 _-]")
 	codeBlock   = regexp.MustCompile("(?s)```go\n(.*?)```")
 	makeCommand = regexp.MustCompile("(?m)(?:`|^    )make ([a-z]+)")
-	commandLine = regexp.MustCompile("`kafka-gateway (-*[a-z]+(?: [a-z]+)?)`")
 )
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	for _, page := range files(t, ".md") {
 		for _, link := range linkTarget.FindAllStringSubmatch(code.ReplaceAllString(read(t, page), ""), -1) {
-			if target := link[1]; !strings.Contains(target, "://") {
-				_, err := os.Stat(path.Join(path.Dir(page), target))
-				require.NoErrorf(t, err, "%s links to %s", page, target)
+			target := link[1]
+			if strings.Contains(target, "://") {
+				continue
+			}
+			if target = path.Join(path.Dir(page), target); link[1] == "" {
+				target = page
+			}
+			_, err := os.Stat(target)
+			require.NoErrorf(t, err, "%s links to %s", page, target)
+			if anchor, found := strings.CutPrefix(link[2], "#"); found {
+				require.Containsf(t, anchors(read(t, target)), anchor, "%s links to %s", page, target)
 			}
 		}
 	}
 }
 
-// Every block of Go code in the README is code of a program that the tests
-// compile and run.
-func TestReadmeCodeIsRealCode(t *testing.T) {
-	var programs strings.Builder
-	for _, file := range goFiles(t) {
-		if within(file, "examples") {
-			programs.WriteString(read(t, file))
-		}
+// anchors returns what a link to a part of a page may name.
+func anchors(page string) []string {
+	var all []string
+	for _, found := range heading.FindAllStringSubmatch(page, -1) {
+		all = append(all, strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-"))
 	}
-	blocks := codeBlock.FindAllStringSubmatch(read(t, "README.md"), -1)
-	require.NotEmpty(t, blocks)
-	for _, block := range blocks {
-		require.Contains(t, programs.String(), block[1])
+	return all
+}
+
+// Every block of Go code in these pages is code of programs and tests that the
+// tests compile and run.
+func TestCodeOfPagesIsRealCode(t *testing.T) {
+	for page, folder := range map[string]string{
+		"README.md": "examples", "docs/operations.md": "admin", "coordinator/README.md": "coordinator",
+	} {
+		var real strings.Builder
+		for _, file := range goFiles(t) {
+			if within(file, folder) {
+				real.WriteString(read(t, file))
+			}
+		}
+		blocks := codeBlock.FindAllStringSubmatch(read(t, page), -1)
+		require.NotEmpty(t, blocks, page)
+		for _, block := range blocks {
+			require.Contains(t, real.String(), block[1], page)
+		}
 	}
 }
 
@@ -67,19 +89,6 @@ func TestReadmeShowsEveryRoom(t *testing.T) {
 			if room && !strings.Contains(readme, "["+folder+"]("+folder+")") {
 				t.Errorf("the README does not show %s", folder)
 			}
-		}
-	}
-}
-
-func TestPagesNameRealCommands(t *testing.T) {
-	makefile := read(t, "Makefile")
-	program := read(t, "app/text.go")
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/iggy.md"} {
-		for _, found := range makeCommand.FindAllStringSubmatch(read(t, page), -1) {
-			require.Containsf(t, makefile, "\n"+found[1]+":", "%s says %q", page, found[0])
-		}
-		for _, found := range commandLine.FindAllStringSubmatch(read(t, page), -1) {
-			require.Containsf(t, program, found[1], "%s says %q", page, found[0])
 		}
 	}
 }
