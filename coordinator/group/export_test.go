@@ -120,8 +120,8 @@ func (g *Group) Check() error {
 		}
 	}
 	switch {
-	case g.sums != fresh.sums:
-		return fmt.Errorf("sums are %+v, want %+v", g.sums, fresh.sums)
+	case g.summed() != fresh.summed():
+		return fmt.Errorf("sums are %+v, want %+v", g.summed(), fresh.summed())
 	case g.roster != fresh.roster || g.bytes != fresh.bytes:
 		return fmt.Errorf("roster %d, bytes %d, want %d, %d", g.roster, g.bytes, fresh.roster, fresh.bytes)
 	case !maps.Equal(g.support, fresh.support):

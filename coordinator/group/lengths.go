@@ -28,13 +28,21 @@ type sums struct {
 	memberIDs, instanceIDs, clientIDs, clientHosts, metadata, assignments coordinator.Sum
 }
 
+// summed returns the sums.
+func (g *Group) summed() sums {
+	if g.sums == nil {
+		return sums{}
+	}
+	return *g.sums
+}
+
 // Lengths returns what is needed to price the group's description.
 func (g *Group) Lengths() coordinator.Lengths {
 	protocol, ok := g.shown()
-	metadata := g.sums.metadata
+	s := g.summed()
 	if !ok {
-		metadata = coordinator.Sum{}
-		metadata.Add(0, len(g.members))
+		s.metadata = coordinator.Sum{}
+		s.metadata.Add(0, len(g.members))
 	}
 	return coordinator.Lengths{
 		Group:        g.id,
@@ -42,12 +50,12 @@ func (g *Group) Lengths() coordinator.Lengths {
 		ProtocolType: g.protocolType,
 		Protocol:     protocol,
 		Members:      len(g.members),
-		MemberIDs:    g.sums.memberIDs,
-		InstanceIDs:  g.sums.instanceIDs,
-		ClientIDs:    g.sums.clientIDs,
-		ClientHosts:  g.sums.clientHosts,
-		Metadata:     metadata,
-		Assignments:  g.sums.assignments,
+		MemberIDs:    s.memberIDs,
+		InstanceIDs:  s.instanceIDs,
+		ClientIDs:    s.clientIDs,
+		ClientHosts:  s.clientHosts,
+		Metadata:     s.metadata,
+		Assignments:  s.assignments,
 	}
 }
 
@@ -66,6 +74,9 @@ func (g *Group) count(m *member, times int) {
 	instance := -1
 	if m.instance != nil {
 		instance = len(*m.instance)
+	}
+	if g.sums == nil {
+		g.sums = new(sums)
 	}
 	g.sums.memberIDs.Add(len(m.id), times)
 	g.sums.instanceIDs.Add(instance, times)
@@ -100,6 +111,9 @@ func (g *Group) selectProtocol(name string) {
 		return
 	}
 	g.protocol = name
+	if g.sums == nil {
+		return
+	}
 	g.sums.metadata = coordinator.Sum{}
 	for _, m := range g.members {
 		g.sums.metadata.Add(len(m.metadata(name)), 1)

@@ -57,7 +57,7 @@ type Group struct {
 	rebalances uint32
 	past       []record
 
-	sums   sums
+	sums   *sums // nil: no members
 	roster int64 // bytes of what a leader is sent, at most
 	bytes  int64 // of everything that members and pending ids hold
 }
@@ -91,9 +91,9 @@ func (g *Group) vacate() {
 		g.generation = following(g.generation)
 		g.abridge()
 		// There may be very many groups like this, so they are small.
-		g.members, g.byInstance, g.support, g.calls = nil, nil, nil, nil
+		g.members, g.byInstance, g.support, g.calls, g.sums = nil, nil, nil, nil, nil
 		if len(g.pending) == 0 {
-			g.pending = nil
+			g.pending, g.due = nil, time.Time{} // and need no timer
 		}
 	}
 	if !g.kept {
