@@ -15,7 +15,7 @@ var (
 )
 
 func dial(cfg Config, opts Options) (server, error) {
-	c, err := client.New(cfg.Config, client.Options{Log: opts.Log, Metrics: opts.Metrics})
+	c, err := client.New(cfg.Config, client.Options{Log: opts.Log, Metrics: opts.Metrics, Own: cfg.InternalStream})
 	if err != nil {
 		return nil, err
 	}

@@ -63,8 +63,8 @@ type Connections struct {
 	Send int `koanf:"send"`
 	// Poll is the number of connections that read records (default 4).
 	Poll int `koanf:"poll"`
-	// Admin is the number of connections for topics, commits and everything else
-	// (default 2).
+	// Admin is the number of connections for topics and everything else (default
+	// 2). Commits have one of their own.
 	Admin int `koanf:"admin"`
 }
 

@@ -12,7 +12,8 @@ func (c *Client) Send(ctx context.Context, t Topic, partition uint32, messages [
 	if err := t.valid(); err != nil {
 		return err
 	}
-	return c.send.call(ctx, c.send.of(t, partition), c.cfg.RequestTimeout, func() *request {
+	lane, queue := c.sending(t, partition)
+	return lane.call(ctx, queue, c.cfg.RequestTimeout, func() *request {
 		r := newRequest(opSend, true, func(s *session) error { return s.send(t, partition, messages) })
 		r.sends = true
 		return r
@@ -26,7 +27,8 @@ func (c *Client) Poll(ctx context.Context, t Topic, partition uint32, from iggco
 		return Polled{}, err
 	}
 	var polled Polled
-	err := c.poll.call(ctx, c.poll.any(), c.cfg.RequestTimeout, func() *request {
+	lane, queue := c.polling(t)
+	err := lane.call(ctx, queue, c.cfg.RequestTimeout, func() *request {
 		return newRequest(opPoll, false, func(s *session) (err error) {
 			polled, err = s.pollMessages(t, partition, from, count)
 			return err

@@ -27,6 +27,9 @@ type Options struct {
 	Log *zap.Logger
 	// Metrics has the client's counters registered; nil counts for nobody.
 	Metrics prometheus.Registerer
+	// Own is a stream whose messages are sent and polled by a connection of their
+	// own: they do not wait behind those of other streams. "" is none.
+	Own string
 }
 
 // Client is a pool of connections to one Iggy server. Its methods are safe for
@@ -38,6 +41,8 @@ type Client struct {
 	metrics *metrics
 
 	send, poll, admin *lane
+	own               *lane // of the stream ownStream; nil when there is none
+	ownStream         string
 	fatal             chan error // gets what ends a start
 
 	// lastHeard is when the last reply came, in ns since the epoch.
@@ -93,13 +98,38 @@ func New(cfg Config, opts Options) (*Client, error) {
 	c.send = newLane(c, "send", cfg.Connections.Send, false)
 	c.poll = newLane(c, "poll", cfg.Connections.Poll, true)
 	c.admin = newLane(c, "admin", cfg.Connections.Admin, true)
+	if c.ownStream = opts.Own; opts.Own != "" {
+		c.own = newLane(c, "own", 1, true)
+	}
 	if c.metrics, err = newMetrics(opts.Metrics, c); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Client) lanes() []*lane { return []*lane{c.admin, c.send, c.poll} }
+func (c *Client) lanes() []*lane {
+	all := []*lane{c.admin, c.send, c.poll}
+	if c.own != nil {
+		all = append(all, c.own)
+	}
+	return all
+}
+
+// sending is the lane and its queue that messages to a partition go by.
+func (c *Client) sending(t Topic, partition uint32) (*lane, chan<- *request) {
+	if c.own != nil && t.Stream == c.ownStream {
+		return c.own, c.own.any()
+	}
+	return c.send, c.send.of(t, partition)
+}
+
+// polling is the same for those that are asked for.
+func (c *Client) polling(t Topic) (*lane, chan<- *request) {
+	if c.own != nil && t.Stream == c.ownStream {
+		return c.own, c.own.any()
+	}
+	return c.poll, c.poll.any()
+}
 
 // Start connects, and returns when there is a connection for every kind of
 // request. While nobody listens it waits, until ctx ends. A server that refuses
