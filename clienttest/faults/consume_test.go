@@ -21,6 +21,7 @@ type place struct {
 // consumers is a group of members that commit what they have got.
 type consumers struct {
 	group string
+	join  func() // one more member
 	stop  func()
 
 	mu         sync.Mutex
@@ -28,19 +29,21 @@ type consumers struct {
 	committed  map[place]int64          // the largest offset whose commit was acknowledged
 	commits    int
 	rebalances int // partitions that members lost
+	owned      owned
 }
 
 func startConsumers(t *testing.T, addr, group string, members int, topics []string, opts ...kgo.Opt) *consumers {
-	c := &consumers{group: group, seen: map[place]map[int64]bool{}, committed: map[place]int64{}}
+	c := &consumers{group: group, seen: map[place]map[int64]bool{}, committed: map[place]int64{}, owned: newOwned()}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	for range members {
-		lost := func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { c.lose(gone) }
+	c.join = func() {
+		got := func(_ context.Context, client *kgo.Client, more map[string][]int32) { c.gain(client, more) }
+		lost := func(_ context.Context, client *kgo.Client, gone map[string][]int32) { c.lose(client, gone) }
 		client, err := kgo.NewClient(append(opts,
 			kgo.SeedBrokers(addr), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topics...), kgo.DisableAutoCommit(),
 			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(fetchWait),
 			kgo.HeartbeatInterval(heartbeatInterval), kgo.SessionTimeout(sessionTimeout),
-			kgo.OnPartitionsRevoked(lost), kgo.OnPartitionsLost(lost),
+			kgo.OnPartitionsAssigned(got), kgo.OnPartitionsRevoked(lost), kgo.OnPartitionsLost(lost),
 			kgo.RetryBackoffFn(backoff), kgo.MetadataMinAge(50*time.Millisecond))...)
 		require.NoError(t, err)
 		running.Go(func() {
@@ -49,6 +52,9 @@ func startConsumers(t *testing.T, addr, group string, members int, topics []stri
 				c.poll(ctx, client)
 			}
 		})
+	}
+	for range members {
+		c.join()
 	}
 	c.stop = sync.OnceFunc(func() {
 		cancel()
@@ -117,9 +123,17 @@ func (c *consumers) noteCommits(req *kmsg.OffsetCommitRequest, resp *kmsg.Offset
 	}
 }
 
-func (c *consumers) lose(gone map[string][]int32) {
+func (c *consumers) gain(client *kgo.Client, more map[string][]int32) {
+	member, generation := client.GroupMetadata()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.owned.gain(client, member, generation, more)
+}
+
+func (c *consumers) lose(client *kgo.Client, gone map[string][]int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owned.lose(client, gone)
 	for _, partitions := range gone {
 		c.rebalances += len(partitions)
 	}

@@ -17,15 +17,19 @@ import (
 // process is a gateway in a process of its own, over an Iggy server. It has the same address in each of its lives.
 type process struct {
 	t     *testing.T
-	iggy  string
+	args  []string // all but the address
 	addr  string
 	log   string
 	cmd   *exec.Cmd
 	ready chan string // gets the address of the life that runs, or is closed when that one ends before
 }
 
-func startGateway(t *testing.T, iggy string) *process {
-	p := &process{t: t, iggy: iggy, addr: "127.0.0.1:0", log: filepath.Join(t.TempDir(), "gateway.log")}
+func startGateway(t *testing.T, iggy string, args ...string) *process {
+	p := &process{t: t, addr: "127.0.0.1:0", log: filepath.Join(t.TempDir(), "gateway.log")}
+	p.args = append([]string{
+		"--admin.listen=", "--groups.initial_rebalance_delay=0s",
+		"--storage.backend=iggy", "--iggy.address", iggy, "--iggy.username", iggytest.Username, "--iggy.password", iggytest.Password,
+	}, args...)
 	t.Cleanup(func() {
 		p.kill()
 		if t.Failed() {
@@ -43,8 +47,7 @@ func (p *process) launch() {
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(p.t, err)
 	defer log.Close()
-	p.cmd = exec.Command(os.Args[0], "--listen", p.addr, "--admin.listen=", "--groups.initial_rebalance_delay=0s",
-		"--storage.backend=iggy", "--iggy.address", p.iggy, "--iggy.username", iggytest.Username, "--iggy.password", iggytest.Password)
+	p.cmd = exec.Command(os.Args[0], append([]string{"--listen", p.addr}, p.args...)...)
 	p.cmd.Env, p.cmd.Stderr = append(os.Environ(), role+"=gateway"), log
 	_, err = p.cmd.StdinPipe()
 	require.NoError(p.t, err)

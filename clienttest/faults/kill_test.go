@@ -24,6 +24,7 @@ const (
 // scene is the load on one gateway over one Iggy server.
 type scene struct {
 	t         *testing.T
+	durable   bool // groups outlive the gateway
 	iggy      iggytest.Server
 	gateway   *process
 	observer  clienttest.Observer
@@ -31,8 +32,9 @@ type scene struct {
 	group     *consumers
 }
 
-func startScene(t *testing.T, iggy iggytest.Server, opts ...kgo.Opt) *scene {
-	s := &scene{t: t, iggy: iggy, gateway: startGateway(t, iggy.Address())}
+func startScene(t *testing.T, iggy iggytest.Server, coordinator string, opts ...kgo.Opt) *scene {
+	s := &scene{t: t, iggy: iggy, durable: coordinator == durable}
+	s.gateway = startGateway(t, iggy.Address(), "--groups.coordinator", coordinator)
 	s.observer = clienttest.NewObserver(t, s.gateway.addr)
 	_, err := s.observer.Admin.CreateTopics(t.Context(), partitions, 1, nil, once, often)
 	require.NoError(t, err)
@@ -143,14 +145,17 @@ func (s *scene) end() {
 	s.group.stop()
 	s.commitsKept()
 	s.t.Logf("%d commits of partitions, none lost", s.group.commits)
+	s.generationsKept()
 }
 
 // victims are what is killed, one after the other.
 func victims() []string { return []string{"gateway", "iggy", "both"} }
 
 func TestKill(t *testing.T) {
-	eachServer(t, func(t *testing.T, iggy iggytest.Server) {
-		s := startScene(t, iggy)
+	eachCoordinator(t, func(t *testing.T, iggy iggytest.Server, coordinator string) {
+		s := startScene(t, iggy, coordinator)
+		s.steady()
+		members := s.group.members()
 		var acked, consumed []time.Duration
 		for round := range rounds(t) {
 			victim := victims()[round%3]
@@ -158,6 +163,9 @@ func TestKill(t *testing.T) {
 			t.Logf("round %d: killed %s; all partitions took records after %v and handed them out after %v", round+1, victim, a, c)
 			acked, consumed = append(acked, a), append(consumed, c)
 			s.commitsKept()
+			if s.durable {
+				require.Equal(t, members, s.group.members(), "members that were not known any more")
+			}
 		}
 		s.end()
 		slices.Sort(acked)

@@ -72,6 +72,8 @@ func deadline(key int16) time.Duration {
 		return grace
 	case kmsg.OffsetCommit: // heartbeats come behind it
 		return commitPatience + grace
+	case kmsg.JoinGroup, kmsg.SyncGroup: // a member that commits joins when it has given that up
+		return commitTimeout + commitPatience + grace
 	case kmsg.Produce:
 		return produceTimeout + grace
 	case kmsg.Fetch:
@@ -84,10 +86,10 @@ func deadline(key int16) time.Duration {
 // TestPause stops Iggy where it stands, under load. No request takes longer than it may, heartbeats are answered
 // all along, and everything goes on as soon as Iggy does.
 func TestPause(t *testing.T) {
-	eachServer(t, func(t *testing.T, iggy iggytest.Server) {
+	eachCoordinator(t, func(t *testing.T, iggy iggytest.Server, coordinator string) {
 		measured := &latencies{}
 		measured.reset()
-		s := startScene(t, iggy, kgo.WithHooks(measured))
+		s := startScene(t, iggy, coordinator, kgo.WithHooks(measured))
 		s.steady()
 		lost := s.group.lost()
 		before := [2]int{s.producers[0].total(), s.producers[1].total()}
@@ -112,11 +114,51 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// steady waits until the group has shared the partitions, and nothing moves any more.
+// TestPauseAmidRebalance has a member join while Iggy is paused, of which nothing can
+// be saved. Nobody waits for long, those that are members stay it, and the newcomer
+// has its share as soon as Iggy goes on.
+func TestPauseAmidRebalance(t *testing.T) {
+	eachServer(t, func(t *testing.T, iggy iggytest.Server) {
+		measured := &latencies{}
+		measured.reset()
+		s := startScene(t, iggy, durable, kgo.WithHooks(measured))
+		s.steady()
+		members := s.group.members()
+		measured.reset()
+		iggy.Pause()
+		s.group.join()
+		<-time.After(pause(t)) // it is the time that is tested
+		longest, failed := measured.results()
+		iggy.Resume()
+		began := time.Now()
+		s.shared(3)
+		t.Logf("a member that had joined in a pause of %v had its share %v after it", pause(t), time.Since(began))
+		t.Logf("longest answers: %v", show(longest))
+		for key, took := range longest {
+			require.LessOrEqual(t, took, deadline(key), kmsg.NameForKey(key))
+		}
+		require.Empty(t, failed, "requests without an answer")
+		require.NotZero(t, longest[kmsg.JoinGroup.Int16()], "joins")
+		require.Subset(t, s.group.members(), members, "members that were not known any more")
+		s.progress("the pause")
+		s.end()
+	})
+}
+
+// steady waits until both members have shared the partitions, and nothing moves any more.
 func (s *scene) steady() {
+	s.t.Helper()
+	s.shared(2)
+}
+
+// shared is steady for so many members.
+func (s *scene) shared(members int) {
+	s.t.Helper()
 	shared := func() bool {
 		group := s.observer.Describe(s.t, s.group.group, once)
-		return group.State == "Stable" && len(group.Members) == 2 && len(group.Members[0]) == partitions/2 && len(group.Members[1]) == partitions/2
+		idle := slices.ContainsFunc(group.Members, func(assigned []int32) bool { return len(assigned) == 0 })
+		return group.State == "Stable" && len(group.Members) == members && !idle
 	}
 	require.Eventually(s.t, shared, patience, 10*time.Millisecond, "the members do not share the partitions")
+	require.Eventually(s.t, s.group.settled, patience, 10*time.Millisecond, "the members do not know that they share the partitions")
 }
