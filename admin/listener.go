@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/net/netutil"
 
 	"github.com/iggykafka/gateway/admin/internal/gate"
 )
@@ -30,8 +29,8 @@ const (
 	idleTimeout = time.Minute
 	// maxHeader is the most bytes of a request's headers.
 	maxHeader = 16 << 10
-	// maxConnections is how many there may be; more wait. Kafka clients need the
-	// files of the process, too.
+	// maxConnections is how many there may be; one more takes the place of another.
+	// Kafka clients need the files of the process, too.
 	maxConnections = 128
 	// endGrace is how long requests may take to end when the gateway stops.
 	endGrace = 2 * time.Second
@@ -120,6 +119,7 @@ func (l *Listener) Start(ctx context.Context) error {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
+		ConnState:         newCrowd(maxConnections).changed,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ErrorLog:          l.stdLog(),
 	}
@@ -131,7 +131,7 @@ func (l *Listener) Start(ctx context.Context) error {
 	l.log.Info("admin listener is ready", zap.String("url", l.URL()))
 	go func() {
 		defer close(l.done)
-		if err := l.server.Serve(netutil.LimitListener(ln, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := l.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 			l.log.Error("the admin listener has ended", zap.Error(err))
 		}
 	}()
