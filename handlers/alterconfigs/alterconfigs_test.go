@@ -1,8 +1,6 @@
 package alterconfigs
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,14 +34,8 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
-func TestAnything(t *testing.T) { admintest.Anything(t, open) }
-
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		h, s := open(t)
-		return handlertest.Env{Handler: h, Commands: s.Commands()}
-	})
-}
+func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 // request sets one config of each of the named topics.
 func request(names ...string) *kmsg.AlterConfigsRequest {
@@ -80,8 +72,6 @@ func TestReserve(t *testing.T) {
 	h, s := open(t)
 	_, err := s.Create("a", 1, nil)
 	require.NoError(t, err)
-	spent := errors.New("spent")
-	_, err = h.Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, request("a"))
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, request("a"))
 	require.Equal(t, "a partitions=1\n", s.String())
 }

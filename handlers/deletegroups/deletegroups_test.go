@@ -138,8 +138,5 @@ func TestGone(t *testing.T) {
 // A budget that is spent closes the connection before anything is deleted.
 func TestReserve(t *testing.T) {
 	t.Parallel()
-	spent := errors.New("spent")
-	call := handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}
-	_, err := New(nil, nil).Handle(t.Context(), call, &kmsg.DeleteGroupsRequest{Groups: []string{"g"}})
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, New(nil, nil), &kmsg.DeleteGroupsRequest{Groups: []string{"g"}})
 }

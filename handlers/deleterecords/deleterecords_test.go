@@ -2,7 +2,6 @@ package deleterecords
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 
@@ -27,19 +26,8 @@ func open(t testing.TB) (handler.Handler, *admintest.Logs) {
 	return New(s), s
 }
 
-func TestAnything(t *testing.T) {
-	admintest.Anything(t, func(t testing.TB) (handler.Handler, *admintest.Topics) {
-		h, s := open(t)
-		return h, s.Topics
-	})
-}
-
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		h, s := open(t)
-		return handlertest.Env{Handler: h, Commands: s.Commands()}
-	})
-}
+func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 func request(offset int64, names ...string) *kmsg.DeleteRecordsRequest {
 	r := kmsg.NewPtrDeleteRecordsRequest()
@@ -93,10 +81,7 @@ func TestTimeRunsOut(t *testing.T) {
 	require.Equal(t, []int16{7, 7}, codes(t)(resp))
 	require.EqualValues(t, 1, begun.Load())
 
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = h.Handle(ctx, handler.Call{}, request(0, "a"))
-	require.ErrorIs(t, err, context.Canceled)
+	handlertest.Gone(t, h, request(0, "a"))
 }
 
 // slowStore takes as long as it may.
@@ -119,9 +104,7 @@ func TestReserve(t *testing.T) {
 	require.NoError(t, err)
 	p := backend.Partition{Topic: topic.ID}
 	s.Set(p, admintest.Log{Bounds: backend.Bounds{End: 5}})
-	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, request(3, "a"))
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, request(3, "a"))
 	bounds, err := s.Bounds(t.Context(), p)
 	require.NoError(t, err)
 	require.Zero(t, bounds.Start)

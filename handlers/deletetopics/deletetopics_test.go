@@ -1,8 +1,6 @@
 package deletetopics
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -86,9 +84,6 @@ func TestReserve(t *testing.T) {
 	h, s := open(t, true)
 	_, err := s.Create("a", 1, nil)
 	require.NoError(t, err)
-	spent := errors.New("spent")
-	_, err = h.Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })},
-		&kmsg.DeleteTopicsRequest{Version: 1, TimeoutMillis: 1000, TopicNames: []string{"a"}})
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, &kmsg.DeleteTopicsRequest{Version: 1, TimeoutMillis: 1000, TopicNames: []string{"a"}})
 	require.Equal(t, "a partitions=1\n", s.String())
 }

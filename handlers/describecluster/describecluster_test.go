@@ -34,14 +34,8 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
-func TestAnything(t *testing.T) { admintest.Anything(t, open) }
-
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		h, s := open(t)
-		return handlertest.Env{Handler: h, Commands: s.Commands()}
-	})
-}
+func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 func TestFailing(t *testing.T) {
 	t.Parallel()

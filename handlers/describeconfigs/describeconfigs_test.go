@@ -2,7 +2,6 @@ package describeconfigs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -150,9 +149,7 @@ func TestRepeats(t *testing.T) {
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t)
-	spent := errors.New("spent")
-	_, err := h.Handle(context.Background(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, request(1, "a"))
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, request(1, "a"))
 }
 
 func TestFailing(t *testing.T) {

@@ -2,7 +2,6 @@ package describegroups_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -168,9 +167,7 @@ func TestAnswerIsChargedBeforeItIsCopied(t *testing.T) {
 	require.GreaterOrEqual(t, charged[1], int64(len(resp.AppendTo(nil))))
 
 	s.copied = 0
-	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, req)
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, req)
 	require.Zero(t, s.copied)
 }
 

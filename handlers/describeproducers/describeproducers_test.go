@@ -1,8 +1,6 @@
 package describeproducers
 
 import (
-	"context"
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,19 +24,8 @@ func open(t testing.TB) (handler.Handler, *admintest.Logs) {
 	return New(s), s
 }
 
-func TestAnything(t *testing.T) {
-	admintest.Anything(t, func(t testing.TB) (handler.Handler, *admintest.Topics) {
-		h, s := open(t)
-		return h, s.Topics
-	})
-}
-
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		h, s := open(t)
-		return handlertest.Env{Handler: h, Commands: s.Commands()}
-	})
-}
+func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 func codes(resp kmsg.Response) (codes []int16) {
 	for _, topic := range resp.(*kmsg.DescribeProducersResponse).Topics {
@@ -95,16 +82,11 @@ func TestManyProducers(t *testing.T) {
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t)
-	spent := errors.New("spent")
-	_, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, request(h.Spec().Max))
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, request(h.Spec().Max))
 }
 
 func TestClientGoesAway(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := h.Handle(ctx, handler.Call{MaxFrame: 1 << 20}, request(h.Spec().Max))
-	require.ErrorIs(t, err, context.Canceled)
+	handlertest.Gone(t, h, request(h.Spec().Max))
 }

@@ -1,7 +1,6 @@
 package describequorum
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -62,8 +61,5 @@ func TestPriceEqualsTheEncoder(t *testing.T) {
 
 func TestReserve(t *testing.T) {
 	t.Parallel()
-	spent := errors.New("spent")
-	call := handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}
-	_, err := open().Handle(t.Context(), call, request(0, 1, 1))
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, open(), request(0, 1, 1))
 }

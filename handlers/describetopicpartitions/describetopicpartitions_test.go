@@ -2,7 +2,6 @@ package describetopicpartitions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -39,14 +38,8 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
-func TestAnything(t *testing.T) { admintest.Anything(t, open) }
-
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		h, s := open(t)
-		return handlertest.Env{Handler: h, Commands: s.Commands()}
-	})
-}
+func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 // Whatever the limits, a client that follows the cursors sees every partition
 // once, in order.
@@ -109,7 +102,5 @@ func TestFailing(t *testing.T) {
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t)
-	spent := errors.New("spent")
-	_, err := h.Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, kmsg.NewPtrDescribeTopicPartitionsRequest())
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, kmsg.NewPtrDescribeTopicPartitionsRequest())
 }

@@ -1,7 +1,6 @@
 package describetransactions
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -42,8 +41,5 @@ func TestPriceEqualsTheEncoder(t *testing.T) {
 
 func TestReserve(t *testing.T) {
 	t.Parallel()
-	spent := errors.New("spent")
-	call := handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}
-	_, err := New().Handle(t.Context(), call, &kmsg.DescribeTransactionsRequest{TransactionalIDs: []string{"a"}})
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, New(), &kmsg.DescribeTransactionsRequest{TransactionalIDs: []string{"a"}})
 }

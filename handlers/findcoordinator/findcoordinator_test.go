@@ -1,7 +1,6 @@
 package findcoordinator_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -106,7 +105,5 @@ func TestManyKeysAreCharged(t *testing.T) {
 	resp.SetVersion(4)
 	require.Greater(t, charged, int64(len(resp.AppendTo(nil))))
 
-	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, req)
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, req)
 }

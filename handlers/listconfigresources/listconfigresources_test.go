@@ -1,7 +1,6 @@
 package listconfigresources
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -37,12 +36,7 @@ func Fuzz(f *testing.F) {
 	handlertest.Fuzz(f, h)
 }
 
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		h, s := open(t)
-		return handlertest.Env{Handler: h, Commands: s.Commands()}
-	})
-}
+func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 // Only v1 looks at topics, so v0 cannot fail.
 func TestFailing(t *testing.T) {
@@ -86,8 +80,5 @@ func TestPriceEqualsTheEncoder(t *testing.T) {
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, _ := open(t)
-	spent := errors.New("spent")
-	call := handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}
-	_, err := h.Handle(t.Context(), call, &kmsg.ListConfigResourcesRequest{Version: 1})
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, &kmsg.ListConfigResourcesRequest{Version: 1})
 }

@@ -2,7 +2,6 @@ package listgroups_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -94,7 +93,5 @@ func TestAnswerIsCharged(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, charged, int64(1<<10))
 
-	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, &kmsg.ListGroupsRequest{})
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, h, &kmsg.ListGroupsRequest{})
 }

@@ -242,7 +242,5 @@ func TestRepeatedGroupsAreBounded(t *testing.T) {
 		require.Greater(t, charged, int64(10*4096))
 	}
 
-	spent := errors.New("spent")
-	_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(int64) error { return spent })}, req)
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, offsetfetch.New(s), req)
 }

@@ -3,8 +3,6 @@ package pushtelemetry
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -170,15 +168,8 @@ func TestBombs(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	h, store := open(telemetry.DefaultConfig())
-	spent := errors.New("spent")
-	call := handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}
-	_, err := h.Handle(t.Context(), call, request(t, store, 1, compressions[1](t, otlp(t, "g"))))
-	require.ErrorIs(t, err, spent)
-
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err = h.Handle(gone, handler.Call{}, request(t, store, 1, compressions[1](t, otlp(t, "g"))))
-	require.ErrorIs(t, err, context.Canceled)
+	handlertest.Spent(t, h, request(t, store, 1, compressions[1](t, otlp(t, "g"))))
+	handlertest.Gone(t, h, request(t, store, 1, compressions[1](t, otlp(t, "g"))))
 }
 
 // Clients are told of the key only when they are to push something.

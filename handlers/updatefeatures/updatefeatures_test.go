@@ -1,10 +1,8 @@
 package updatefeatures
 
 import (
-	"errors"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
@@ -27,8 +25,5 @@ func TestScenarios(t *testing.T) {
 
 func TestReserve(t *testing.T) {
 	t.Parallel()
-	spent := errors.New("spent")
-	call := handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}
-	_, err := open().Handle(t.Context(), call, &kmsg.UpdateFeaturesRequest{FeatureUpdates: []kmsg.UpdateFeaturesRequestFeatureUpdate{{Feature: "f"}}})
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, open(), &kmsg.UpdateFeaturesRequest{FeatureUpdates: []kmsg.UpdateFeaturesRequestFeatureUpdate{{Feature: "f"}}})
 }

@@ -5,19 +5,37 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
+	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/handlertest"
 )
+
+// Store is a store to test handlers with: [*Topics] or [*Logs].
+type Store interface {
+	Create(name string, partitions int32, overrides map[string]string) (backend.Topic, error)
+	Commands() map[string]func(*testing.T, *datadriven.TestData) string
+}
+
+// Scenarios runs the files of testdata over a handler and the commands of its
+// store.
+func Scenarios[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)) {
+	t.Helper()
+	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
+		h, s := open(t)
+		return handlertest.Env{Handler: h, Commands: s.Commands()}
+	})
+}
 
 // Anything puts random requests of every version to a handler over a store that
 // has some topics. Their values come from a small pool, so that names meet,
 // repeat and collide. Whatever they are, the handler must answer, in the layout
 // of the version.
-func Anything(t *testing.T, open func(testing.TB) (handler.Handler, *Topics)) {
+func Anything[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		h, s := open(t)
