@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -155,6 +156,13 @@ func (c *consumers) count(at place) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.seen[at])
+}
+
+// has reports that all of these records of a partition came.
+func (c *consumers) has(at place, all []stored) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !slices.ContainsFunc(all, func(r stored) bool { return !c.seen[at][r.offset] })
 }
 
 // lost returns how many partitions members have lost.

@@ -59,9 +59,9 @@ func (d damage) String() string {
 	return fmt.Sprintf("%d acknowledged, %d lost, %d doubled, %d out of order", d.acked, d.lost, d.doubled, d.disordered)
 }
 
-// compare looks for the acknowledged records of a producer in what is stored. Each must be at its offset; numbers
-// that are there again do not count as out of order.
-func compare(p *producer, records [partitions][]stored) (d damage) {
+// compare looks for the acknowledged records of a producer in what is stored, from where its logs start. Each must
+// be at its offset; numbers that are there again do not count as out of order.
+func compare(p *producer, records [partitions][]stored, starts map[place]int64) (d damage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for partition, found := range records {
@@ -78,7 +78,7 @@ func compare(p *producer, records [partitions][]stored) (d damage) {
 		}
 		d.acked += len(p.acked[partition])
 		for number, offset := range p.acked[partition] {
-			if got, ok := at[offset]; !ok || got != number {
+			if got, ok := at[offset]; offset >= starts[place{p.topic, int32(partition)}] && (!ok || got != number) {
 				d.lost++
 			}
 		}
