@@ -7,13 +7,19 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+	"time"
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend"
 )
 
-// shownKeys is how many keys the overview has.
-const shownKeys = 8
+const (
+	// shownKeys is how many keys the overview has.
+	shownKeys = 8
+	// overviewPatience is how long it waits for the store, less than a page may take:
+	// what the gateway itself knows is shown also while a store is silent.
+	overviewPatience = time.Second
+)
 
 type overviewPage struct {
 	ClusterID  string
@@ -54,12 +60,17 @@ func (c *Console) overview(ctx context.Context, _ *http.Request) (any, error) {
 	p.Members, p.GroupBytes, p.Rebalances = counts.Members, counts.Bytes, counts.Rebalances
 	shown := map[coordinator.State]int{}
 	maps.Copy(shown, counts.Groups)
-	if err := c.fromStore(ctx, &p, shown); err != nil {
+	asking, cancel := context.WithTimeout(ctx, overviewPatience)
+	defer cancel()
+	if err := c.fromStore(asking, &p, shown); err != nil {
 		if ctx.Err() == context.Canceled {
 			return nil, ctx.Err()
 		}
-		f, _ := explain(err)
-		p.Away = f.Title + ": " + err.Error()
+		p.Away = "The store took longer than " + overviewPatience.String() + " to answer."
+		if asking.Err() == nil {
+			f, _ := explain(err)
+			p.Away = f.Title + ": " + err.Error()
+		}
 	}
 	for _, s := range states {
 		if s != offsetsOnly || p.Away == "" {
@@ -80,9 +91,6 @@ func (c *Console) fromStore(ctx context.Context, p *overviewPage, groups map[coo
 	if p.ClusterID, err = c.Store.ClusterID(ctx); err != nil {
 		return err
 	}
-	if p.Dir, err = c.Store.LogDir(ctx); err != nil {
-		return err
-	}
 	topics, err := c.Store.AllTopics(ctx)
 	for _, t := range topics {
 		p.Topics++
@@ -97,5 +105,10 @@ func (c *Console) fromStore(ctx context.Context, p *overviewPage, groups map[coo
 			groups[offsetsOnly]++
 		}
 	}
+	if err != nil {
+		return err
+	}
+	// Last: an Iggy server is asked for it, the rest is known.
+	p.Dir, err = c.Store.LogDir(ctx)
 	return err
 }
