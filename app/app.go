@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/app/cli"
 )
 
 // Exit codes of the program.
@@ -112,9 +114,11 @@ func (p program) misused(err error, more string) int {
 	return exitUsage
 }
 
-// complain writes an error, with the program's name before each line.
+// complain writes an error, with the program's name before each line. Parts of it
+// may come from strangers.
 func (p program) complain(err error) {
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(p.err, "kafka-gateway: %s\n", strings.TrimSpace(line))
+		line = strings.ReplaceAll(strings.TrimSpace(line), "\t", " ")
+		fmt.Fprintf(p.err, "kafka-gateway: %s\n", cli.Printable(line))
 	}
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -116,4 +117,12 @@ func TestAskingTwiceToStopDoesNotBlock(t *testing.T) {
 	require.NoError(t, s.Shutdown(fx.ExitCode(3)))
 	require.NoError(t, s.Shutdown()) // the second must not block
 	require.Len(t, failed, 1)
+}
+
+// What strangers put into an error does not reach the terminal as it is.
+func TestComplaintsArePlain(t *testing.T) {
+	t.Parallel()
+	var errs bytes.Buffer
+	program{err: &errs}.complain(errors.New("group \x1b[2Jg\u009b1m\u202e:\tno\n\twhy"))
+	require.Equal(t, "kafka-gateway: group �[2Jg�1m�: no\nkafka-gateway: why\n", errs.String())
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -41,10 +45,7 @@ func (t *table) gap() { t.rows = append(t.rows, nil) }
 
 func (o *options) print(w io.Writer, found result) error {
 	if o.json {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(found)
+		return WriteJSON(w, found)
 	}
 	var t table
 	found.table(&t)
@@ -55,19 +56,47 @@ func (o *options) print(w io.Writer, found result) error {
 	return columns.Flush()
 }
 
-// printable takes what would move a terminal's cursor out of names that strangers
-// chose.
+// Printable replaces what would move a terminal's cursor, change its colours or
+// turn the direction of a line: strangers chose names, and servers the texts of
+// errors.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}
+
 func printable(cells []string) []string {
 	clean := make([]string, len(cells))
 	for i, cell := range cells {
-		clean[i] = strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-				return '�'
-			}
-			return r
-		}, cell)
+		clean[i] = Printable(cell)
 	}
 	return clean
+}
+
+// WriteJSON writes a value as indented JSON, with what Printable replaces as
+// escapes, which mean the same to programs.
+func WriteJSON(w io.Writer, value any) error {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for _, r := range text.String() { // outside of strings there is nothing to escape
+		if r == '\n' || unicode.IsGraphic(r) {
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(out, `\u%04x`, unit)
+		}
+	}
+	return out.Flush()
 }
 
 // done is the outcome of a command that changed something.

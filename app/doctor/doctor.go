@@ -8,12 +8,13 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/iggykafka/gateway/app/cli"
 )
 
 // Setup is what is looked at. What is left out is not checked.
@@ -78,9 +79,9 @@ func (r Report) Healthy() bool {
 func (r Report) Text(w io.Writer) error {
 	columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range r {
-		fmt.Fprintf(columns, "%s\t%s\t%s\n", strings.ToUpper(string(f.Status)), f.Check, f.Text)
+		fmt.Fprintf(columns, "%s\t%s\t%s\n", strings.ToUpper(string(f.Status)), f.Check, cli.Printable(f.Text))
 		if f.Remedy != "" {
-			fmt.Fprintf(columns, "\t\t→ %s\n", f.Remedy)
+			fmt.Fprintf(columns, "\t\t→ %s\n", cli.Printable(f.Remedy))
 		}
 	}
 	return columns.Flush()
@@ -88,10 +89,7 @@ func (r Report) Text(w io.Writer) error {
 
 // JSON writes the report for programs.
 func (r Report) JSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(struct {
+	return cli.WriteJSON(w, struct {
 		Healthy  bool      `json:"healthy"`
 		Findings []Finding `json:"findings"`
 	}{r.Healthy(), append([]Finding{}, r...)})

@@ -123,3 +123,11 @@ func TestRecordsFromTheFuture(t *testing.T) {
 	require.Equal(t, doctor.Warn, f.Status)
 	require.Contains(t, f.Text, "offset 0 of soon/0 is from "+soon.UTC().Format(time.RFC3339))
 }
+
+// Names and texts of a cluster that is not trusted are shown, not obeyed.
+func TestTextIsPlain(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.NoError(t, doctor.Report{{Check: "disk", Status: doctor.Fail, Text: "\x1b[2J\tfull\u009b1m", Remedy: "\u202enone\r"}}.Text(&out))
+	require.Equal(t, "FAIL  disk  �[2J�full�1m\n            → �none�\n", out.String())
+}
