@@ -36,16 +36,20 @@ func (b *Backend) Healthy(ctx context.Context) error {
 	return err
 }
 
+// started is what calls are timed from: the time since then takes one look at one
+// clock, where time.Now looks at two. Calls into memory take little longer.
+var started = time.Now()
+
 // call is one call of an operation.
 type call struct {
 	op    *operation
-	began time.Time
+	began time.Duration // since started
 	span  trace.Span
 }
 
 // begin begins a call. Only what belongs to a request is traced.
 func (b *Backend) begin(ctx context.Context, op *operation) (context.Context, call) {
-	c := call{op: op, began: time.Now()}
+	c := call{op: op, began: time.Since(started)}
 	if b.tracer != nil && trace.SpanFromContext(ctx).IsRecording() {
 		ctx, c.span = b.tracer.Start(ctx, op.span, trace.SpanKindInternal)
 	}
@@ -54,7 +58,7 @@ func (b *Backend) begin(ctx context.Context, op *operation) (context.Context, ca
 
 // end ends it, and counts its error.
 func (c call) end(err error) {
-	c.op.duration().Observe(time.Since(c.began).Seconds())
+	c.op.duration().Observe((time.Since(started) - c.began).Seconds())
 	if err != nil {
 		c.op.failed(err)
 	}
