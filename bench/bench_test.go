@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestMeasurements(t *testing.T) {
 	want := map[string][]string{
 		"throughput": {"produce 100 B acks=0", "consume 100 B acks=all", "produce 64 KiB acks=1"},
 		"latency":    {"end to end p50 at 200/s", "end to end p99.9 at 200/s"},
-		"roundtrip":  {"round trip ApiVersions p50", "round trip Heartbeat p99"},
+		"roundtrip":  {"round trip ApiVersions p50", "round trip Heartbeat p99", "round trip Fetch p50"},
 		"groups":     {"20 groups to Stable", "ListGroups of 20 groups", "DescribeGroups of 20 groups"},
 		"kept":       {"20 groups to Empty", "ListGroups of 25 groups p99", "DescribeGroups of 25 groups p50", "OffsetFetch of 25 groups p50", "DeleteGroups of 25 groups"},
 		"rebalance":  {"3 members to Stable"},
@@ -61,11 +62,13 @@ func TestCompare(t *testing.T) {
 	require.NoError(t, err)
 	var rows []row
 	require.NoError(t, json.Unmarshal(raw, &rows))
-	require.Len(t, rows, 8)
+	require.Len(t, rows, 15)
 	for _, r := range rows {
 		require.Len(t, r.Values["A"], 2)
 		require.Len(t, r.Values["B"], 2)
-		require.NotNil(t, r.Ratio)
+		if !strings.Contains(r.Figure, "CPU") { // which may be none on so little load
+			require.NotNil(t, r.Ratio)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -208,7 +209,7 @@ func (m *member) once(n int) error {
 	join.Version, join.Group, join.MemberID = 5, m.group, m.id
 	join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = cmp.Or(m.session, sessionMillis), sessionMillis
 	join.ProtocolType = "consumer"
-	join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: make([]byte, 32)}}
+	join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: subscription()}}
 	resp, err := m.Call(join)
 	if err != nil {
 		return err
@@ -278,11 +279,24 @@ func (m *member) awaitRebalance(generation int32) error {
 }
 
 // The assignment tells each member how large the group is, which is all that a
-// member of this measurement has to know.
-func assignmentFor(members int) []byte { return []byte(fmt.Sprintf("%08d", members)) }
+// member of this measurement has to know. It is one that tools can read.
+func assignmentFor(members int) []byte {
+	a := kmsg.NewConsumerMemberAssignment()
+	a.UserData = []byte(strconv.Itoa(members))
+	return a.AppendTo(nil)
+}
 
 func sizeIn(assignment []byte) int {
-	var n int
-	_, _ = fmt.Sscanf(string(assignment), "%d", &n)
+	var a kmsg.ConsumerMemberAssignment
+	if a.ReadFrom(assignment) != nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(string(a.UserData))
 	return n
+}
+
+// subscription is what members join with, to no topic.
+func subscription() []byte {
+	s := kmsg.NewConsumerMemberMetadata()
+	return s.AppendTo(nil)
 }

@@ -24,8 +24,11 @@ func roundTrip(ctx context.Context, t *target, o options, put sink) error {
 	versions.Version, versions.ClientSoftwareName, versions.ClientSoftwareVersion = 3, "bench", "1"
 	coordinator := kmsg.NewPtrFindCoordinatorRequest()
 	coordinator.Version, coordinator.CoordinatorKeys = 4, []string{"bench"}
+	fetch := kmsg.NewPtrFetchRequest() // of a log that has nothing, without waiting
+	fetch.Version, fetch.MaxWaitMillis, fetch.MaxBytes = 11, 0, 1<<20
+	fetch.Topics = []kmsg.FetchRequestTopic{{Topic: topic, Partitions: []kmsg.FetchRequestTopicPartition{{CurrentLeaderEpoch: -1, PartitionMaxBytes: 1 << 20}}}}
 
-	for _, req := range []kmsg.Request{versions, metadata, coordinator, heartbeat} {
+	for _, req := range []kmsg.Request{versions, metadata, coordinator, heartbeat, fetch} {
 		if err := roundTripOf(ctx, t, o.requests, req, put); err != nil {
 			return fmt.Errorf("%s: %w", kmsg.NameForKey(req.Key()), err)
 		}
@@ -44,7 +47,7 @@ func roundTripOf(ctx context.Context, t *target, n int, req kmsg.Request, put si
 			return err
 		}
 	}
-	us := make([]float64, 0, n)
+	us, cpu := make([]float64, 0, n), t.cpu()
 	for range n {
 		begin := time.Now()
 		if _, err := c.Call(req); err != nil {
@@ -58,5 +61,8 @@ func roundTripOf(ctx context.Context, t *target, n int, req kmsg.Request, put si
 	name := "round trip " + kmsg.NameForKey(req.Key())
 	put(name+" p50", "µs", percentile(us, 0.5))
 	put(name+" p99", "µs", percentile(us, 0.99))
+	if t.pid != 0 {
+		put(name+" server CPU", "µs", float64((t.cpu()-cpu).Microseconds())/float64(n))
+	}
 	return nil
 }
