@@ -46,15 +46,22 @@ const (
 	synced                 // every commit reaches the disk
 )
 
+// The sizes of the metadata store in memory, in bytes. Pebble takes the memory of a
+// table for writes out of the cache: one of the table's size alone holds no blocks.
+const (
+	memTable   = 4 << 20
+	blockCache = 8 << 20
+)
+
 // openMeta opens the pebble store in dir, or makes it unless it is read only.
 func openMeta(dir string, fs vfs.FS, how access, log *zap.Logger) (*meta, error) {
-	m := &meta{log: log, sync: how == synced, cache: pebble.NewCache(4 << 20)}
+	m := &meta{log: log, sync: how == synced, cache: pebble.NewCache(memTable + blockCache)}
 	m.fs = &walFS{FS: fs, broken: m.fail}
 	opts := &pebble.Options{
 		FS:           m.fs,
 		ReadOnly:     how == readOnly,
 		Cache:        m.cache,
-		MemTableSize: 4 << 20,
+		MemTableSize: memTable,
 		MaxOpenFiles: 100,
 		Logger:       metaLogger{m},
 		// The last version whose log does not note what has been synced: it
