@@ -18,6 +18,8 @@ import (
 
 	"github.com/iggykafka/gateway"
 	"github.com/iggykafka/gateway/app"
+	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/handler"
@@ -109,6 +111,11 @@ func TestWithout(t *testing.T) {
 
 	_, _, err = compose(t, gateway.Plugins(gateway.Without(kmsg.SASLHandshake)))
 	require.ErrorContains(t, err, "gateway.Without(17): the list has no handler for key 17 (SASLHandshake)")
+}
+
+// Coordinators save no more of a group than backends take.
+func TestGroupsFitIntoBackends(t *testing.T) {
+	require.Equal(t, backend.MaxGroupState, coordinator.MaxSavedState)
 }
 
 // describeACLs and describeAgain answer keys in the tests below.

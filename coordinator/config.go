@@ -40,7 +40,8 @@ type Config struct {
 	// join, and one assignment, in bytes (default 1 MiB).
 	MaxMemberBytes int `koanf:"max_member_bytes"`
 	// MaxRosterBytes bounds member ids, instance ids and each member's largest
-	// metadata in one group, in bytes (default 64 MiB).
+	// metadata in one group, in bytes (default 64 MiB). With the coordinator durable
+	// all that is kept of the members of a group has 12 MiB at the most, besides.
 	MaxRosterBytes int64 `koanf:"max_roster_bytes"`
 	// MemoryBudget bounds everything that all groups keep, in bytes (default
 	// 256 MiB).

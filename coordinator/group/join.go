@@ -147,7 +147,8 @@ func (g *Group) checkRoom(e Join, caller *member, claims bool) coordinator.Code 
 	}
 	switch {
 	case newcomer && len(g.members)+len(g.pending) >= g.cfg.MaxMembers,
-		roster > 0 && g.roster+roster > g.cfg.MaxRosterBytes:
+		roster > 0 && g.roster+roster > g.cfg.MaxRosterBytes,
+		grow > 0 && !g.holds(grow):
 		return coordinator.GroupMaxSizeReached
 	case newcomer && e.Room.Members < 1, grow > 0 && grow > e.Room.Bytes:
 		return coordinator.CoordinatorNotAvailable

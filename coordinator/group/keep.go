@@ -116,3 +116,30 @@ func (g *Group) settle(now time.Time) {
 		g.spoil(Changed)
 	}
 }
+
+// maxKeptMembers bounds the members of a kept group, in bytes as they are counted,
+// which is more than their saved state takes. The rest of the state is for their
+// assignments.
+const maxKeptMembers = coordinator.MaxSavedState / 4 * 3
+
+// holds reports that a group whose members grow by so many bytes can be saved.
+func (g *Group) holds(grow int64) bool {
+	if !g.keep || g.bytes+grow <= maxKeptMembers {
+		return true
+	}
+	bytes := g.bytes + grow
+	for _, m := range g.members { // which end with the generation
+		bytes -= int64(len(m.assignment))
+	}
+	return bytes <= maxKeptMembers
+}
+
+// holdsAssignments reports that a group can be saved with assignments of so many
+// bytes in the place of those that it has.
+func (g *Group) holdsAssignments(bytes int64) bool {
+	return !g.keep || g.bytes+bytes <= coordinator.MaxSavedState-stateBytes
+}
+
+// stateBytes is more than a saved state takes beside what is counted as the
+// memory of a group.
+const stateBytes = 64

@@ -46,7 +46,7 @@ func (g *Group) Snapshot() []byte {
 	if g.leader != nil && g.leader.joinBy.IsZero() {
 		leader = g.leader.id
 	}
-	b := make([]byte, 0, 64+g.bytes)
+	b := make([]byte, 0, stateBytes+g.bytes)
 	b = append(b, snapshotVersion, byte(slices.Index(phases[:], phase)))
 	b = binary.AppendUvarint(b, uint64(g.generation))
 	b = binary.AppendUvarint(b, uint64(max(0, g.since)))

@@ -59,7 +59,7 @@ func (e Sync) apply(g *Group, now time.Time) {
 // The sessions of all start again: the followers have waited for this.
 //
 // Without room for the bytes nothing changes, and the leader may send them again
-// until the sync deadline.
+// until the sync deadline. So it is when there are too many of them to be saved.
 func (g *Group) lead(now time.Time, e Sync) {
 	data := make(map[string][]byte, len(e.Request.Assignments))
 	for _, a := range e.Request.Assignments {
@@ -68,6 +68,10 @@ func (g *Group) lead(now time.Time, e Sync) {
 	var size int64 // nothing is stored yet: join completion cleared it
 	for _, m := range g.members {
 		size += int64(len(data[m.id]))
+	}
+	if !g.holdsAssignments(size) {
+		g.answerSync(e.Call, coordinator.SyncResult{Code: coordinator.InvalidRequest})
+		return
 	}
 	if size > 0 && size > e.Room.Bytes {
 		g.answerSync(e.Call, coordinator.SyncResult{Code: coordinator.CoordinatorNotAvailable})
