@@ -70,11 +70,16 @@ type due struct {
 
 // due says which offsets expire (KIP-211):
 //
-//	no members, protocol type known    all of them, retention after the last member went
+//	no members, protocol type known    each retention after its commit, but none
+//	                                   until retention after the last member went
 //	no members otherwise               each retention after its commit
 //	Stable, of consumers               each retention after its commit, but for those of
 //	                                   topics that a member subscribes to
 //	all others                         none
+//
+// Of a group without members Kafka takes all of them retention after the last one
+// went, also those that were stored since: by a reset, or, here, while another
+// coordinator had the group. They stay.
 //
 // A member whose subscription cannot be read may subscribe to anything.
 func (c *Coordinator) due(g *group.Group, now time.Time) due {
@@ -82,12 +87,8 @@ func (c *Coordinator) due(g *group.Group, now time.Time) due {
 	switch {
 	case l.State == coordinator.Empty && g.Idle():
 		d := due{look: true, idle: true, since: g.EmptySince(), before: now.Add(-c.cfg.OffsetsRetention)}
-		if l.ProtocolType != "" && !d.since.IsZero() {
-			if d.since.After(d.before) {
-				d.before = time.Unix(0, 0) // only to learn whether there are any
-			} else {
-				d.before = now
-			}
+		if l.ProtocolType != "" && d.since.After(d.before) {
+			d.before = time.Unix(0, 0) // only to learn whether there are any
 		}
 		return d
 	case l.State == coordinator.Stable && l.ProtocolType == consumer:
