@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	stdlog "log"
 	"net"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/iggykafka/gateway/app/cli"
 	"github.com/iggykafka/gateway/app/doctor"
@@ -100,6 +103,8 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 
 // inspectIggy says what the Iggy server lets be seen of its settings.
 func (l loaded) inspectIggy(ctx context.Context) []doctor.Finding {
+	defer stdlog.SetOutput(stdlog.Writer())
+	stdlog.SetOutput(io.Discard) // where the Iggy SDK tells of each login
 	advice, err := iggy.Inspect(ctx, l.Iggy, zap.NewNop())
 	if err != nil {
 		return []doctor.Finding{{Check: "iggy", Status: doctor.Fail, Text: err.Error(), Remedy: "start the Iggy server, or correct the section iggy of the configuration"}}
@@ -112,7 +117,9 @@ func (l loaded) inspectIggy(ctx context.Context) []doctor.Finding {
 		}
 		finding.Text, finding.Remedy, _ = strings.Cut(a.Text, "; ")
 		for _, f := range a.Fields {
-			finding.Text += fmt.Sprintf(" (%s %s)", f.Key, f.String)
+			value := zapcore.NewMapObjectEncoder()
+			f.AddTo(value)
+			finding.Text += fmt.Sprintf(" (%s %v)", f.Key, value.Fields[f.Key])
 		}
 		findings = append(findings, finding)
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func disks(ctx context.Context, admin *kadm.Client) (findings []Finding) {
 	}
 	all.Each(func(dir kadm.DescribedLogDir) {
 		if dir.Err != nil {
-			findings = append(findings, found("disk", Fail, fmt.Sprintf("%s of node %d: %v", dir.Dir, dir.Broker, dir.Err), "look at the node's log"))
+			findings = append(findings, found("disk", Fail, fmt.Sprintf("%s of node %d: %v", cmp.Or(dir.Dir, "the log directory"), dir.Broker, dir.Err), "look at the node's log"))
 			return
 		}
 		if dir.TotalBytes <= 0 || dir.UsableBytes < 0 {

@@ -2,6 +2,7 @@ package iggy
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -19,6 +20,9 @@ const (
 	knownVersion = "0.8.0"
 	// checkTimeout bounds the look at the server after a start.
 	checkTimeout = 30 * time.Second
+	// inspectPatience is how long, beyond iggy.connect_timeout, who looks from
+	// outside waits for a server that takes connections and says nothing.
+	inspectPatience = time.Second
 	// checkTopic is the topic of the internal stream that the look writes to. It is
 	// kept for the next start, up to checkBytes: a server that is killed in the
 	// moment in which it deletes a topic does not start again.
@@ -80,23 +84,41 @@ func (s *Store) check(ctx context.Context) {
 func Inspect(ctx context.Context, cfg Config, log *zap.Logger) ([]Advice, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	cfg.Connections = client.Connections{Send: 1, Poll: 1, Admin: 1}
-	c, err := client.New(cfg.Config, client.Options{Log: log})
+	c, err := connect(ctx, cfg, log)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	if err := c.Start(ctx); err != nil {
-		return nil, err
-	}
 	var advice []Advice
 	i := inspector{cfg, c, func(a Advice) { advice = append(advice, a) }}
 	i.checkServer(ctx)
 	i.checkAddress(ctx)
 	if topics, err := c.Topics(ctx, cfg.InternalStream); err == nil && len(topics) > 0 {
 		i.checkSaving(ctx)
+	} else {
+		i.note("no gateway has used the internal stream yet, so it was not looked whether Iggy saves messages before it answers; look again when a gateway has run",
+			zap.String("stream", cfg.InternalStream))
 	}
 	return advice, nil
+}
+
+// connect returns a small client of a server that is there. A gateway that starts
+// waits for its server; who looks wants to know at once that it is away, and why.
+func connect(ctx context.Context, cfg Config, log *zap.Logger) (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout+inspectPatience)
+	defer cancel()
+	cfg.Connections = client.Connections{Send: 1, Poll: 1, Admin: 1}
+	c, err := client.New(cfg.Config, client.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Timeout: cfg.ConnectTimeout}
+	conn, err := dialer.DialContext(ctx, "tcp", cfg.Address)
+	if err != nil {
+		return nil, fmt.Errorf("iggy.address: no connection to the Iggy server at %s: %w", cfg.Address, err)
+	}
+	_ = conn.Close()
+	return c, c.Start(ctx)
 }
 
 func (i inspector) checkSaving(ctx context.Context) {

@@ -72,7 +72,9 @@ func TestInspect(t *testing.T) {
 	cfg.Address, cfg.Username, cfg.Password = iggytest.Real(t, iggytest.NoFsync(), iggytest.Lossy(1)).Address(), iggytest.Username, iggytest.Password
 	advice, err := Inspect(t.Context(), cfg, zap.NewNop())
 	require.NoError(t, err)
-	require.Empty(t, advice, "nothing is written where no gateway has been")
+	require.Len(t, advice, 1, "nothing is written where no gateway has been")
+	require.False(t, advice[0].Serious)
+	require.Contains(t, advice[0].Text, "look again when a gateway has run")
 
 	catalog, err := topicconfig.NewCatalog(nil)
 	require.NoError(t, err)
@@ -88,4 +90,24 @@ func TestInspect(t *testing.T) {
 	cfg.Password = "wrong"
 	_, err = Inspect(t.Context(), cfg, zap.NewNop())
 	require.ErrorContains(t, err, "iggy.password")
+}
+
+// Who looks is told at once that nobody is there, and soon of one that says nothing.
+func TestInspectWhileIggyIsAway(t *testing.T) {
+	t.Parallel()
+	server := iggytest.StandIn(t)
+	cfg := DefaultConfig()
+	cfg.Address, cfg.Username, cfg.Password = server.Address(), iggytest.Username, iggytest.Password
+	cfg.ConnectTimeout = 200 * time.Millisecond
+	server.Pause()
+	began := time.Now()
+	_, err := Inspect(t.Context(), cfg, zap.NewNop())
+	require.ErrorContains(t, err, "iggy.address: no connection to the Iggy server at "+server.Address())
+	require.ErrorContains(t, err, "did not answer in time")
+	require.Less(t, time.Since(began), checkTimeout/2)
+	server.Resume()
+	server.Kill()
+	cfg.ConnectTimeout = time.Hour
+	_, err = Inspect(t.Context(), cfg, zap.NewNop())
+	require.ErrorContains(t, err, "connection refused")
 }

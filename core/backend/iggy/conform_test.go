@@ -108,7 +108,8 @@ func (b *box) killBoth() backend.Backend {
 func (b *box) killServer() backend.Backend {
 	b.Helper()
 	c := b.store.server.(*client.Client)
-	all := b.cfg.Connections.Send + b.cfg.Connections.Poll + b.cfg.Connections.Admin
+	const own = 1 // of the internal stream
+	all := b.cfg.Connections.Send + b.cfg.Connections.Poll + b.cfg.Connections.Admin + own
 	// Those that were still being made would count for ones that the kill has cut.
 	require.Eventually(b, func() bool { return len(c.Locals()) == all }, time.Minute, time.Millisecond)
 	before := c.Generation()

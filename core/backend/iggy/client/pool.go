@@ -64,6 +64,8 @@ type Client struct {
 	wasUp   bool // it has been up before
 	ending  bool // Close was called
 	away    absence
+	// lastFailure is why a connection could not be made.
+	lastFailure error
 	probed  bool   // it was looked whether the server speaks TLS
 	refusal string // the last refusal that was logged
 
@@ -166,9 +168,20 @@ func (c *Client) awaitUp(ctx context.Context) error {
 		case err := <-c.fatal:
 			return err
 		case <-ctx.Done():
-			return fmt.Errorf("iggy.address: no connection to the Iggy server at %s: %w", c.cfg.Address, ctx.Err())
+			err := ctx.Err()
+			if why := c.failure(); why != nil {
+				err = fmt.Errorf("%w (%w)", err, why)
+			}
+			return fmt.Errorf("iggy.address: no connection to the Iggy server at %s: %w", c.cfg.Address, err)
 		}
 	}
+}
+
+// failure is why the last connection could not be made.
+func (c *Client) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastFailure
 }
 
 // Close ends the client: requests in flight get a second, then their connections

@@ -126,6 +126,7 @@ func (c *Client) failed(err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.lastFailure = err
 	switch {
 	case c.ending:
 	case final && c.wasUp && c.refusal != err.Error():

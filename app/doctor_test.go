@@ -1,0 +1,65 @@
+package app
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/app/doctor"
+	"github.com/iggykafka/gateway/core/backend/iggy"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+	"github.com/iggykafka/gateway/core/topicconfig"
+)
+
+// ofIggy runs doctor over an Iggy server and returns what it says of that.
+func ofIggy(t *testing.T, address, password string) (findings []doctor.Finding) {
+	t.Helper()
+	got := executeWith([]string{"KAFKA_GATEWAY_IGGY__PASSWORD=" + password}, "doctor", "--json", "--listen=127.0.0.1:1", "--admin.listen=",
+		"--storage.backend=iggy", "--iggy.address="+address, "--iggy.username="+iggytest.Username, "--iggy.connect_timeout=5s")
+	require.Equal(t, exitFailed, got.code, "no gateway runs")
+	require.Empty(t, got.err)
+	require.NotContains(t, got.out, password)
+	var report struct{ Findings []doctor.Finding }
+	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
+	for _, f := range report.Findings {
+		if f.Check == "iggy" {
+			findings = append(findings, f)
+		}
+	}
+	return findings
+}
+
+// What is wrong with an Iggy server is told in words that name it, and what to do.
+func TestDoctorOverIggy(t *testing.T) { // alone: the SDK's lines go to the standard log
+	server := iggytest.Real(t, iggytest.NoFsync(), iggytest.Lossy(1))
+	cfg := iggy.DefaultConfig()
+	cfg.Address, cfg.Username, cfg.Password = server.Address(), iggytest.Username, iggytest.Password
+
+	fresh := ofIggy(t, server.Address(), iggytest.Password)
+	require.Equal(t, []doctor.Status{doctor.OK, doctor.Note}, []doctor.Status{fresh[0].Status, fresh[1].Status})
+	require.Contains(t, fresh[1].Text, "(stream kafka-gateway)")
+
+	catalog, err := topicconfig.NewCatalog(nil)
+	require.NoError(t, err)
+	used := iggy.New(cfg, catalog, iggy.Options{Log: zap.NewNop()})
+	require.NoError(t, used.Start(t.Context()))
+	require.NoError(t, used.Close())
+	lossy := ofIggy(t, server.Address(), iggytest.Password)
+	require.Len(t, lossy, 2)
+	require.Equal(t, doctor.Warn, lossy[1].Status)
+	require.Contains(t, lossy[1].Remedy, "set system.partition.messages_required_to_save = 1")
+
+	refused := ofIggy(t, server.Address(), "hunter22")
+	require.Len(t, refused, 1)
+	require.Equal(t, doctor.Fail, refused[0].Status)
+	require.Contains(t, refused[0].Text, "iggy.username, iggy.password: the Iggy server at "+server.Address()+" refuses the login")
+
+	server.Kill()
+	away := ofIggy(t, server.Address(), iggytest.Password)
+	require.Len(t, away, 1)
+	require.Equal(t, doctor.Fail, away[0].Status)
+	require.Contains(t, away[0].Text, "connection refused")
+	require.Contains(t, away[0].Remedy, "start the Iggy server")
+}
