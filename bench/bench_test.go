@@ -27,6 +27,7 @@ func TestMeasurements(t *testing.T) {
 	want := map[string][]string{
 		"throughput": {"produce 100 B acks=0", "consume 100 B acks=all", "produce 64 KiB acks=1"},
 		"latency":    {"end to end p50 at 200/s", "end to end p99.9 at 200/s"},
+		"cleaning":   {"end to end p99 at 200/s, while a log is compacted", "compacted meanwhile", "end to end p50 at 200/s, while records are deleted"},
 		"roundtrip":  {"round trip ApiVersions p50", "round trip Heartbeat p99", "round trip Fetch p50"},
 		"groups":     {"20 groups to Stable", "ListGroups of 20 groups", "DescribeGroups of 20 groups"},
 		"kept":       {"20 groups to Empty", "ListGroups of 25 groups p99", "DescribeGroups of 25 groups p50", "OffsetFetch of 25 groups p50", "DeleteGroups of 25 groups"},

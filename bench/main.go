@@ -180,6 +180,7 @@ func measurements() []measurement {
 	return []measurement{
 		{"throughput", throughput},
 		{"latency", latency},
+		{"cleaning", cleaning},
 		{"roundtrip", roundTrip},
 		{"groups", manyGroups},
 		{"kept", keptGroups},
