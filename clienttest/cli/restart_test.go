@@ -81,8 +81,9 @@ func kill(t *testing.T, classPath, program string, storage clienttest.Storage) {
 }
 
 // startGateway starts the program and returns the address that it names when it is ready, and how to kill it.
-func startGateway(t *testing.T, program string, storage clienttest.Storage, listen string) (addr string, kill func()) {
-	cmd := exec.CommandContext(t.Context(), program, append(storage.Flags(), "--listen", listen, "--admin.listen=", "--groups.initial_rebalance_delay", "0s")...)
+func startGateway(t *testing.T, program string, storage clienttest.Storage, listen string, flags ...string) (addr string, kill func()) {
+	flags = append(flags, "--listen", listen, "--admin.listen=", "--groups.initial_rebalance_delay", "0s")
+	cmd := exec.CommandContext(t.Context(), program, append(storage.Flags(), flags...)...)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())

@@ -44,11 +44,13 @@ func java(classPath, program string, args ...string) *exec.Cmd {
 
 // tools runs the tools of one version, one after the other, in one process.
 type tools struct {
-	t      *testing.T
-	kill   func() error
-	in     io.WriteCloser
-	out    io.Reader
-	stderr *bytes.Buffer
+	t         *testing.T
+	classPath string
+	kill      func() error
+	wait      func() error
+	in        io.WriteCloser
+	out       io.Reader
+	stderr    *bytes.Buffer
 }
 
 // output is what a tool left behind.
@@ -58,27 +60,36 @@ type output struct {
 }
 
 func startTools(t *testing.T, classPath string) *tools {
-	cmd := java(classPath, "Tools")
-	tl := &tools{t: t, kill: func() error { return cmd.Process.Kill() }, stderr: &bytes.Buffer{}}
-	cmd.Stderr = tl.stderr
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	tl.in, tl.out = in, out
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = in.Close()
-		_ = tl.kill() // a tool may have left threads behind
-		_ = cmd.Wait()
-	})
+	tl := &tools{t: t, classPath: classPath}
+	tl.start()
+	t.Cleanup(func() { tl.end() })
 	return tl
 }
 
-// run runs one tool and returns when it ends. It is given a minute.
+func (tl *tools) start() {
+	cmd := java(tl.classPath, "Tools")
+	tl.kill, tl.wait = func() error { return cmd.Process.Kill() }, cmd.Wait
+	tl.stderr = &bytes.Buffer{}
+	cmd.Stderr = tl.stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(tl.t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(tl.t, err)
+	tl.in, tl.out = in, out
+	require.NoError(tl.t, cmd.Start())
+}
+
+func (tl *tools) end() {
+	_ = tl.in.Close()
+	_ = tl.kill() // a tool may have left threads behind
+	_ = tl.wait()
+}
+
+// run runs one tool and returns when it ends. It is given a minute. One that ended the process for all, as some do
+// that do not understand their arguments, is run again in its own.
 func (tl *tools) run(stdin string, command ...string) output {
 	tl.t.Helper()
-	defer time.AfterFunc(time.Minute, func() { _ = tl.kill() }).Stop()
+	late := time.AfterFunc(time.Minute, func() { _ = tl.kill() })
 	request := binary.BigEndian.AppendUint32(nil, uint32(len(command)))
 	for _, text := range append(command[:len(command):len(command)], stdin) {
 		request = append(binary.BigEndian.AppendUint32(request, uint32(len(text))), text...)
@@ -87,9 +98,30 @@ func (tl *tools) run(stdin string, command ...string) output {
 	require.NoError(tl.t, err, "%v", command)
 	var out output
 	var code int32
-	require.NoError(tl.t, binary.Read(tl.out, binary.BigEndian, &code), "%v\n%s", command, tl.stderr)
+	err = binary.Read(tl.out, binary.BigEndian, &code)
+	if inTime := late.Stop(); err != nil && inTime {
+		tl.end()
+		tl.start()
+		return alone(tl.t, tl.classPath, stdin, command)
+	}
+	require.NoError(tl.t, err, "%v\n%s", command, tl.stderr)
 	out.code, out.stdout, out.stderr = int(code), tl.text(), tl.text()
 	return out
+}
+
+// alone runs a tool in a process of its own. It is given a minute.
+func alone(t *testing.T, classPath, stdin string, command []string) output {
+	t.Helper()
+	cmd := java(classPath, "Tools", command...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit, "%v", command)
+	}
+	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 // ok runs a tool that must end with code 0, and returns its standard output.
@@ -112,12 +144,9 @@ func (tl *tools) text() string {
 // runProcess runs a tool in a process of its own. It must end with code 0; its standard output is returned.
 func runProcess(t *testing.T, classPath string, command ...string) string {
 	t.Helper()
-	cmd := java(classPath, "Tools", command...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
-	require.NoError(t, cmd.Run(), "%v\n%s%s", command, &stdout, &stderr)
-	return stdout.String()
+	out := alone(t, classPath, "", command)
+	require.Zero(t, out.code, "%v\n%s%s", command, out.stdout, out.stderr)
+	return out.stdout
 }
 
 // process is a tool that runs until it is stopped, in a process of its own.
