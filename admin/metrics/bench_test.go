@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 )
 
 // What a scrape of 10,000 series of lag costs: the page alone, as all scrapes
@@ -23,7 +22,7 @@ func BenchmarkScrapeLag(b *testing.B) {
 			r := prometheus.NewRegistry()
 			s := opened(f, Config{LagSeriesMax: 10_000, LagInterval: interval})
 			r.MustRegister(s)
-			h := handler(r, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return s.gather(r) }))
+			h := handler(r, s)
 			b.ReportAllocs()
 			for b.Loop() {
 				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -7,19 +7,56 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 )
 
-// scrapesAtOnce is how many scrapes may run together: more get 503.
+// scrapesAtOnce is how many scrapes of one format may run together: more get 503.
 const scrapesAtOnce = 4
 
-// handler serves what is gathered. Scrapes, and what fails in them, are counted in
-// the registry. A metric that cannot be collected is left out: the others are
-// served. Nothing is compressed, which would cost more than all the rest.
-func handler(r *prometheus.Registry, g prometheus.Gatherer) http.Handler {
-	return promhttp.InstrumentMetricHandler(r, promhttp.HandlerFor(g, promhttp.HandlerOpts{
-		Registry:            r,
-		ErrorHandling:       promhttp.ContinueOnError,
-		MaxRequestsInFlight: scrapesAtOnce,
-		DisableCompression:  true,
-	}))
+// handler serves what a registry gathers and the lags of its last look. Scrapes,
+// and what fails in them, are counted in the registry. A metric that cannot be
+// collected is left out: the others are served. Nothing is compressed, which would
+// cost more than all the rest.
+func handler(r *prometheus.Registry, s *stored) http.Handler {
+	serve := func(g prometheus.Gatherer) http.Handler {
+		return promhttp.HandlerFor(g, promhttp.HandlerOpts{
+			Registry:            r,
+			ErrorHandling:       promhttp.ContinueOnError,
+			MaxRequestsInFlight: scrapesAtOnce,
+			DisableCompression:  true,
+		})
+	}
+	return promhttp.InstrumentMetricHandler(r, withLags{text: serve(r), other: serve(s.gatherer(r)), store: s})
+}
+
+// withLags serves metrics in the format that is asked for. As text, which is what
+// nearly everybody asks for, lags are written once a look and not once a scrape:
+// ten thousand of them are most of the page.
+type withLags struct {
+	text  http.Handler // without lags
+	other http.Handler // with lags
+	store *stored
+}
+
+func (h withLags) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if expfmt.Negotiate(r.Header).FormatType() != expfmt.TypeTextPlain {
+		h.other.ServeHTTP(w, r)
+		return
+	}
+	seen := &status{ResponseWriter: w, code: http.StatusOK}
+	h.text.ServeHTTP(seen, r)
+	if seen.code == http.StatusOK {
+		_, _ = w.Write(h.store.text())
+	}
+}
+
+// status remembers the code of an answer.
+type status struct {
+	http.ResponseWriter
+	code int
+}
+
+func (s *status) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
 }

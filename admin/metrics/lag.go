@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/iggykafka/gateway/core/backend"
 )
@@ -38,7 +40,8 @@ type lag struct {
 // lags are those of all groups, as far as they were found.
 type lags struct {
 	series  []lag
-	omitted int // groups
+	text    []byte // of the series
+	omitted int    // groups
 }
 
 // lagsOf finds out how far every group is behind. It shows groups in the order of
@@ -132,7 +135,6 @@ type found struct {
 	lags               lags
 	dir                *backend.LogDir // nil where it is not known
 	err                error
-	family             *dto.MetricFamily // of the lags; nil when there are none
 }
 
 // find looks at the store.
@@ -146,7 +148,7 @@ func find(ctx context.Context, s store, seriesMax int) found {
 	if err == nil {
 		f.lags, err = lagsOf(ctx, s, topics, seriesMax)
 	}
-	f.err, f.family = err, familyOf(f.lags.series)
+	f.err, f.lags.text = err, textOf(f.lags.series)
 	if dir, err := s.LogDir(ctx); err == nil {
 		f.dir = &dir
 	}
@@ -154,9 +156,22 @@ func find(ctx context.Context, s store, seriesMax int) found {
 	return f
 }
 
-// familyOf makes the metric that shows lags. It is made once a look and not once
-// a scrape: at 10,000 series a registry would take longer to check and sort them
-// than the look takes.
+// textOf writes the metric that shows lags.
+func textOf(lags []lag) []byte {
+	family := familyOf(lags)
+	if family == nil {
+		return nil
+	}
+	var out bytes.Buffer
+	out.Grow(128 * len(lags))
+	if _, err := expfmt.MetricFamilyToText(&out, family); err != nil {
+		return nil // only of a writer that fails, or a family without a name
+	}
+	return out.Bytes()
+}
+
+// familyOf makes the metric that shows lags; nil when there are none. At 10,000
+// series a registry would take longer to check and sort them than a look takes.
 func familyOf(lags []lag) *dto.MetricFamily {
 	if len(lags) == 0 {
 		return nil

@@ -82,7 +82,7 @@ func scrape(t *testing.T, c prometheus.Collector, name string) []string {
 	require.NoError(t, r.Register(c))
 	families, err := r.Gather()
 	if s, ok := c.(*stored); ok {
-		families, err = s.gather(r)
+		families, err = s.gatherer(r).Gather()
 	}
 	require.NoError(t, err)
 	var out []string

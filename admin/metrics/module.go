@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/admin"
@@ -26,7 +25,6 @@ func provide(lc fx.Lifecycle, c Config, r *prometheus.Registry, groups coordinat
 		OnStart: func(context.Context) error { s.gate.Open(); return nil },
 		OnStop:  s.gate.Shut,
 	})
-	gatherer := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return s.gather(r) })
-	out := admin.Out{Route: admin.Route{Pattern: "GET /metrics", Handler: handler(r, gatherer), Always: true}}
+	out := admin.Out{Route: admin.Route{Pattern: "GET /metrics", Handler: handler(r, s), Always: true}}
 	return out, errors.Join(r.Register(s), r.Register(newGroups(groups)))
 }

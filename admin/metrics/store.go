@@ -72,22 +72,32 @@ func (s *stored) Collect(out chan<- prometheus.Metric) {
 	out <- gauge(s.omitted, float64(f.lags.omitted))
 }
 
-// gather returns what a registry has, this collector included, and the lags of
+// gatherer returns what a registry has, this collector included, and the lags of
 // its last look.
-func (s *stored) gather(r prometheus.Gatherer) ([]*dto.MetricFamily, error) {
-	families, err := r.Gather()
+func (s *stored) gatherer(r prometheus.Gatherer) prometheus.Gatherer {
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := r.Gather()
+		if lags := familyOf(s.lags().series); lags != nil {
+			at, _ := slices.BinarySearchFunc(families, lags, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
+			families = slices.Insert(families, at, lags)
+		}
+		return families, err
+	})
+}
+
+// text returns the lags of the last look as Prometheus' text format has them.
+func (s *stored) text() []byte { return s.lags().text }
+
+// lags returns those of the last look; none while the store must not be asked.
+func (s *stored) lags() lags {
 	_, leave, ok := s.gate.Enter(context.Background())
 	if !ok {
-		return families, err
+		return lags{}
 	}
 	defer leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if lags := s.last.family; lags != nil {
-		at, _ := slices.BinarySearchFunc(families, lags, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
-		families = slices.Insert(families, at, lags)
-	}
-	return families, err
+	return s.last.lags
 }
 
 // look returns what was found lately, or looks anew. It reports false while the
