@@ -141,13 +141,14 @@ func (c *Host) saved(e *entry, s *save) {
 			c.enqueue(e, e.machine.Snapshot(), group.Changed)
 		}
 	}
-	for _, ch := range s.removals {
-		ch <- code
-	}
 	for _, eff := range s.held {
 		e.answer(eff)
 	}
 	c.release(e, before, group.Usage{}, nil)
+	// Not before: who is told looks at a list next, and must not find the group.
+	for _, ch := range s.removals {
+		ch <- code // has room for it
+	}
 }
 
 // unsaved settles a save of a locked entry that failed, and unlocks it. What has
