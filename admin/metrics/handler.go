@@ -39,7 +39,7 @@ type withLags struct {
 }
 
 func (h withLags) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if expfmt.Negotiate(r.Header).FormatType() != expfmt.TypeTextPlain {
+	if expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...).FormatType() != expfmt.TypeTextPlain {
 		h.other.ServeHTTP(w, r)
 		return
 	}
