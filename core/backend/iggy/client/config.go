@@ -28,8 +28,8 @@ type Config struct {
 	// Connections are the connections to the server, by what they carry.
 	Connections Connections `koanf:"connections"`
 	// RequestTimeout is how long the server may take to answer one request, and
-	// 40ms more for each partition that the request makes or deletes; the
-	// connection is given up then (default 5s).
+	// 40ms more for each partition that the request makes or deletes, or another
+	// one beside it; the connection is given up then (default 5s).
 	RequestTimeout time.Duration `koanf:"request_timeout"`
 	// ConnectTimeout is how long a connection may take until the server has
 	// accepted the login (default 5s).

@@ -53,6 +53,7 @@ type Client struct {
 	unlisted sync.Once
 	// toldFailure is when failedToStore told last, in ns since the epoch.
 	toldFailure atomic.Int64
+	long        long // long.go
 
 	mu      sync.Mutex
 	turns   turns
@@ -66,8 +67,8 @@ type Client struct {
 	away    absence
 	// lastFailure is why a connection could not be made.
 	lastFailure error
-	probed  bool   // it was looked whether the server speaks TLS
-	refusal string // the last refusal that was logged
+	probed      bool   // it was looked whether the server speaks TLS
+	refusal     string // the last refusal that was logged
 
 	cancel context.CancelFunc
 	owners sync.WaitGroup

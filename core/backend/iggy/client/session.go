@@ -77,7 +77,12 @@ func (s *session) do(r *request) {
 	}
 	s.relay.begin()
 	r.began = time.Now()
-	deadline := time.AfterFunc(s.client.cfg.RequestTimeout+r.more, func() { s.expire(r) })
+	limit := s.client.cfg.RequestTimeout + r.more
+	if r.more > 0 {
+		s.client.long.begin(r, r.began.Add(limit))
+		defer s.client.long.end(r)
+	}
+	deadline := time.AfterFunc(limit, func() { s.expire(r) })
 	err := safely(func() error { return r.run(s) })
 	deadline.Stop()
 	s.client.metrics.took(r.op, time.Since(r.began))
@@ -88,6 +93,10 @@ func (s *session) do(r *request) {
 // expire gives up the connection of a request whose time is over, after which
 // its call returns; where it does not, the caller is answered all the same.
 func (s *session) expire(r *request) {
+	if left := s.client.long.left(r); left > 0 && r.state.Load() == running {
+		time.AfterFunc(min(left, s.client.cfg.RequestTimeout), func() { s.expire(r) })
+		return
+	}
 	if !r.state.CompareAndSwap(running, expired) {
 		return
 	}
