@@ -67,18 +67,21 @@ func (c *consumers) members() (ids []string) {
 	return ids
 }
 
-// settled reports that each partition has one owner, by what members know, and that
-// all are in one generation.
-func (c *consumers) settled() bool {
+// settled reports that so many members have a share, by what they know, that each
+// partition has one owner, and that all are in one generation.
+func (c *consumers) settled(members int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	count, generations := 0, map[int32]bool{}
+	count, sharing, generations := 0, 0, map[int32]bool{}
 	for client, all := range c.owned.now {
 		count += len(all)
+		if len(all) > 0 {
+			sharing++
+		}
 		_, generation := client.GroupMetadata()
 		generations[generation] = true
 	}
-	return count == 2*partitions && len(generations) == 1
+	return count == 2*partitions && sharing == members && len(generations) == 1
 }
 
 // generationsKept fails the test when a generation came again with other members. A
