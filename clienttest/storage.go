@@ -62,6 +62,7 @@ func (s Storage) configure(c *app.Config) {
 		c.Storage.Backend = "iggy"
 		c.Iggy.Address, c.Iggy.Username, c.Iggy.Password = s.address, iggytest.Username, iggytest.Password
 		c.Iggy.Stream, c.Iggy.InternalStream = s.stream, s.stream+"-gateway"
+		c.Iggy.RequestTimeout = patience // one server for all tests of a package is busy
 	case s.folder != "":
 		c.Storage.Backend, c.Storage.Dir = "embedded", s.folder
 	}

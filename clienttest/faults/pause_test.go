@@ -62,7 +62,7 @@ const (
 	// commitPatience is how long a commit waits for Iggy.
 	commitPatience = 2 * time.Second
 	// grace is what a busy machine may add to a deadline.
-	grace = time.Second
+	grace = 3 * time.Second
 )
 
 // deadline is how long a request may take at most, whatever Iggy does.

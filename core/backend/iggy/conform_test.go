@@ -34,12 +34,16 @@ func newBox(t testing.TB, server iggytest.Server, change ...func(*Config)) *box 
 	return newPatientBox(t, server, 0, change...)
 }
 
-// newPatientBox has commits wait for long: for tests that have nothing to do with
-// how soon a client is told to try again, on machines that have much to do.
+// newPatientBox has commits wait for long, and silence of the server last for long
+// before it counts: for tests that have nothing to do with how soon a client is told
+// to try again, on machines that have much to do.
 func newPatientBox(t testing.TB, server iggytest.Server, patience time.Duration, change ...func(*Config)) *box {
 	t.Helper()
 	b := &box{TB: t, server: server, cfg: DefaultConfig(), patience: patience}
 	b.cfg.Address, b.cfg.Username, b.cfg.Password = server.Address(), iggytest.Username, iggytest.Password
+	if patience > 0 {
+		b.cfg.RequestTimeout = patience
+	}
 	for _, c := range change {
 		c(&b.cfg)
 	}

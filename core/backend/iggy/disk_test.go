@@ -107,7 +107,7 @@ func TestLogDirOfTheServer(t *testing.T) {
 	t.Parallel()
 	iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
 		t.Parallel()
-		b := newBox(t, start(t))
+		b := newPatientBox(t, start(t), time.Minute)
 		dir, err := b.store.LogDir(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "iggy://"+b.server.Address()+"/kafka", dir.Path)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,7 +20,7 @@ func TestProducersOfTwoGateways(t *testing.T) {
 	t.Parallel()
 	server := iggytest.StandIn(t)
 	for i, stream := range []string{"one", "two"} {
-		s := newBox(t, server, func(c *Config) { c.InternalStream = stream }).store
+		s := newPatientBox(t, server, time.Minute, func(c *Config) { c.InternalStream = stream }).store
 		topic, err := s.Topic(t.Context(), "t")
 		if i == 0 {
 			topic, err = s.CreateTopic(t.Context(), backend.NewTopic{Name: "t", Partitions: 1})

@@ -92,7 +92,7 @@ func TestBothKindsOfWriters(t *testing.T) {
 		server := start(t, iggytest.NoFsync())
 		for _, budget := range []int64{64 << 20, 1000, 0} {
 			name := fmt.Sprint("t", budget)
-			b := newBox(t, server, func(c *Config) { c.CacheBytes, c.InternalStream = budget, "internal-"+name })
+			b := newPatientBox(t, server, time.Minute, func(c *Config) { c.CacheBytes, c.InternalStream = budget, "internal-"+name })
 			id, at := b.topic(name)
 			var want []string
 			for i := range 30 {
@@ -126,7 +126,7 @@ func TestTornOffset(t *testing.T) {
 	iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
 		t.Parallel()
 		server := start(t)
-		b := newBox(t, server, func(c *Config) { c.CacheBytes = 0 })
+		b := newPatientBox(t, server, time.Minute, func(c *Config) { c.CacheBytes = 0 })
 		id, at := b.topic("t")
 		b.produce(id, recordtest.Values("0", "1", "2"))
 		server.Tear(at.Stream, at.Name, 0)
@@ -182,7 +182,7 @@ func TestTimesOfRealServers(t *testing.T) {
 	iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
 		t.Parallel()
 		for _, save := range []string{"1", "1000"} {
-			b := newBox(t, start(t, iggytest.NoFsync(), iggytest.Env("IGGY_SYSTEM_PARTITION_MESSAGES_REQUIRED_TO_SAVE", save)))
+			b := newPatientBox(t, start(t, iggytest.NoFsync(), iggytest.Env("IGGY_SYSTEM_PARTITION_MESSAGES_REQUIRED_TO_SAVE", save)), time.Minute)
 			id, at := b.topic("t")
 			for i := range 20 {
 				b.native(at, natives(strings.Split(strings.Repeat(fmt.Sprint(i, " "), 9)+fmt.Sprint(i), " ")...)...)

@@ -41,7 +41,7 @@ func (b *box) start(p backend.Partition) int64 {
 // Iggy deletes whole segments, and never the one that it writes to.
 func TestRetentionOfIggy(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, iggytest.Real(t, iggytest.NoFsync(), iggytest.Retention()))
+	b := newPatientBox(t, iggytest.Real(t, iggytest.NoFsync(), iggytest.Retention()), time.Minute)
 	old, small := b.create("old", "retention.ms", "1"), b.create("small", "retention.bytes", "1000")
 	kept, nothing := b.create("kept", "retention.ms", "-1"), b.create("nothing", "retention.ms", "1", "cleanup.policy", "")
 	const n = 7
@@ -67,7 +67,7 @@ func TestRetentionOfIggy(t *testing.T) {
 func TestAllSegmentsExpire(t *testing.T) {
 	t.Parallel()
 	server := iggytest.Real(t, iggytest.NoFsync(), iggytest.Retention())
-	b := newBox(t, server)
+	b := newPatientBox(t, server, time.Minute)
 	p := b.create("t", "retention.ms", "1")
 	// Until the last message has filled a segment, which then expires too.
 	end, filled := int64(0), time.Time{}
