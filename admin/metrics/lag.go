@@ -145,13 +145,14 @@ func find(ctx context.Context, s store, seriesMax int) found {
 	for _, t := range topics {
 		f.partitions += int(t.Partitions)
 	}
+	// Before what may use up the time there is.
+	if dir, err := s.LogDir(ctx); err == nil {
+		f.dir = &dir
+	}
 	if err == nil {
 		f.lags, err = lagsOf(ctx, s, topics, seriesMax)
 	}
 	f.err, f.lags.text = err, textOf(f.lags.series)
-	if dir, err := s.LogDir(ctx); err == nil {
-		f.dir = &dir
-	}
 	f.took = time.Since(f.at)
 	return f
 }

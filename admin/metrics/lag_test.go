@@ -71,8 +71,8 @@ func (f *fake) Bounds(ctx context.Context, p backend.Partition) (backend.Bounds,
 	return backend.Bounds{End: 100 * int64(p.Index+1)}, nil
 }
 
-func (f *fake) LogDir(context.Context) (backend.LogDir, error) {
-	return backend.LogDir{Total: 1000, Usable: -1}, nil
+func (f *fake) LogDir(ctx context.Context) (backend.LogDir, error) {
+	return backend.LogDir{Total: 1000, Usable: -1}, ctx.Err()
 }
 
 // scrape returns what a collector shows of one metric, sorted.
@@ -172,6 +172,7 @@ func TestStoreThatHangs(t *testing.T) {
 	require.Less(t, time.Since(began), 2*patience)
 	require.Equal(t, []string{"1"}, scrape(t, s, "consumer_lag_omitted_groups"))
 	require.Equal(t, []string{"1"}, scrape(t, s, "store_look_errors_total"))
+	require.Equal(t, []string{"1000"}, scrape(t, s, "log_dir_bytes"))
 }
 
 // Before the start and after the stop of the store nothing is asked of it.

@@ -95,7 +95,8 @@ func Config(change func(*app.Config)) fx.Option {
 // Iggy has the gateway keep everything in the Iggy server at an address: topics
 // in the stream, and its own state in one beside it, stream-gateway, so that
 // gateways with different streams may share a server. It logs in as the user of
-// the servers of iggytest; a Config after it brings another one.
+// the servers of iggytest, and takes a server that is busy for a minute for no
+// silent one; a Config after it brings other settings.
 //
 //	gatewaytest.Start(t, gatewaytest.Iggy(iggytest.Real(t).Address(), "orders"))
 func Iggy(address, stream string) fx.Option {
@@ -103,6 +104,7 @@ func Iggy(address, stream string) fx.Option {
 		c.Storage.Backend = string(chosen.Iggy)
 		c.Iggy.Username, c.Iggy.Password = iggytest.Username, iggytest.Password
 		c.Iggy.Address, c.Iggy.Stream, c.Iggy.InternalStream = address, stream, stream+"-gateway"
+		c.Iggy.RequestTimeout = patience
 	})
 }
 
