@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -132,15 +133,40 @@ func (o *options) do(c *cobra.Command, args []string, work action) error {
 	admin := kadm.NewClient(client)
 	admin.SetTimeoutMillis(int32(min(o.timeout, time.Hour).Milliseconds()))
 	found, err := work(ctx, admin, args)
+	for found == nil && notYet(err) && pause(ctx) {
+		found, err = work(ctx, admin, args)
+	}
 	err = plain(err)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
 		err = fmt.Errorf("no answer within %v (--timeout)", o.timeout)
+	}
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		err = errInterrupted
 	}
 	if found != nil {
 		err = errors.Join(o.print(c.OutOrStdout(), found), err)
 	}
 	return err
 }
+
+// notYet tells that groups will be there soon: a broker that was just started
+// loads them, or makes the topic for them.
+func notYet(err error) bool {
+	return errors.Is(err, kerr.CoordinatorNotAvailable) || errors.Is(err, kerr.CoordinatorLoadInProgress)
+}
+
+// pause waits a little, and reports false when there is no time for that.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(500 * time.Millisecond):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// errInterrupted: a signal came before the answer.
+var errInterrupted = errors.New("interrupted")
 
 // Connect returns a client of the cluster, once one of the addresses answers.
 func Connect(ctx context.Context, addresses []string) (*kgo.Client, error) {
@@ -151,7 +177,13 @@ func Connect(ctx context.Context, addresses []string) (*kgo.Client, error) {
 	}
 	if err := client.Ping(ctx); err != nil {
 		client.Close()
-		return nil, fmt.Errorf("nobody answers as a Kafka broker at %s: %w (is the gateway running? --bootstrap names another address)", strings.Join(addresses, ", "), plain(err))
+		switch err = plain(err); {
+		case errors.Is(ctx.Err(), context.Canceled):
+			return nil, errInterrupted
+		case errors.Is(err, context.DeadlineExceeded):
+			err = errors.New("no answer in time")
+		}
+		return nil, fmt.Errorf("nobody answers as a Kafka broker at %s: %w (is the gateway running? --bootstrap names another address)", strings.Join(addresses, ", "), err)
 	}
 	return client, nil
 }

@@ -182,6 +182,18 @@ func TestSilence(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Second)
 }
 
+// A signal ends the command, which says so.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = cli.Run(ctx, []string{"topics", "list", "--bootstrap", silent.Addr().String()}, nil, &bytes.Buffer{}, &bytes.Buffer{})
+	require.EqualError(t, err, "interrupted")
+}
+
 func TestBootstrapFromTheEnvironment(t *testing.T) {
 	t.Parallel()
 	addr := gatewaytest.Start(t)
