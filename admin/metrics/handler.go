@@ -4,6 +4,7 @@ package metrics
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -12,6 +13,10 @@ import (
 
 // scrapesAtOnce is how many scrapes of one format may run together: more get 503.
 const scrapesAtOnce = 4
+
+// readPatience is how long a scraper may take to read its page. A slow one holds
+// a place that others want.
+const readPatience = 10 * time.Second
 
 // handler serves what a registry gathers and the lags of its last look. Scrapes,
 // and what fails in them, are counted in the registry. A metric that cannot be
@@ -26,7 +31,16 @@ func handler(r *prometheus.Registry, s *stored) http.Handler {
 			DisableCompression:  true,
 		})
 	}
-	return promhttp.InstrumentMetricHandler(r, withLags{text: serve(r), other: serve(s.gatherer(r)), store: s})
+	return timely(readPatience, promhttp.InstrumentMetricHandler(r, withLags{text: serve(r), other: serve(s.gatherer(r)), store: s}))
+}
+
+// timely ends an answer that its reader does not take in time.
+func timely(patience time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// An error says that there is no connection, as in tests: nobody is slow then.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(patience))
+		next.ServeHTTP(w, r)
+	})
 }
 
 // withLags serves metrics in the format that is asked for. As text, which is what

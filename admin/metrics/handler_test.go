@@ -3,8 +3,10 @@ package metrics
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 
@@ -58,4 +60,26 @@ func TestLagsInEveryFormat(t *testing.T) {
 	refused.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.Equal(t, "busy\n", w.Body.String())
+}
+
+// Who asks for metrics and does not read them gives up its place: the answer
+// ends, however much of it is left.
+func TestSlowReaders(t *testing.T) {
+	t.Parallel()
+	ended := make(chan error, 1)
+	server := httptest.NewServer(timely(50*time.Millisecond, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for page := make([]byte, 1<<20); ; {
+			if _, err := w.Write(page); err != nil {
+				ended <- err
+				return
+			}
+		}
+	})))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: gateway\r\n\r\n")
+	require.NoError(t, err)
+	require.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
 }
