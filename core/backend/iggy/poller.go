@@ -47,7 +47,8 @@ func (s *Store) lookFor(ps []*partition) {
 		l.watched[p]++
 	}
 	if !l.running {
-		l.running = s.run(s.lookAround)
+		began := s.server.Generation()
+		l.running = s.run(func(ctx context.Context) { s.lookAround(ctx, began) })
 		return
 	}
 	select {
@@ -77,8 +78,10 @@ type pace struct {
 }
 
 // lookAround looks at the watched partitions until there are none, or the store
-// ends.
-func (s *Store) lookAround(ctx context.Context) {
+// ends. generation is that of the client when the first of them was watched: with
+// a later one the server may have been away, and whoever waits looks again, also
+// where it was back before anybody missed it.
+func (s *Store) lookAround(ctx context.Context, generation uint64) {
 	paces := map[client.Topic]*pace{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -99,7 +102,8 @@ func (s *Store) lookAround(ctx context.Context) {
 			if !now.Before(pc.next) {
 				grew, err := s.glance(ctx, at, ps)
 				missed := errors.Is(err, backend.ErrUnavailable)
-				if away && !missed {
+				if latest := s.server.Generation(); !missed && (away || latest != generation) {
+					generation = latest
 					s.lookout.wakeAll()
 				}
 				away = missed
