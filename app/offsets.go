@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/coordinator"
@@ -35,7 +36,7 @@ func (p program) exportOffsets(ctx context.Context, l loaded, name string) error
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(p.err, "kafka-gateway: exported %s\n", counted(n, "committed offset"))
+		fmt.Fprintf(p.err, "kafka-gateway: exported %s\n", english.Plural(n, "committed offset", ""))
 		return nil
 	})
 }
@@ -63,9 +64,9 @@ func (p program) importOffsets(ctx context.Context, l loaded, name string) error
 		}
 		if err != nil {
 			return fmt.Errorf("import: %w; %s of %s had been imported, and can be again", err,
-				counted(done.Offsets, "committed offset"), counted(done.Groups, "group"))
+				english.Plural(done.Offsets, "committed offset", ""), english.Plural(done.Groups, "group", ""))
 		}
-		fmt.Fprintf(p.err, "kafka-gateway: imported %s of %s\n", counted(done.Offsets, "committed offset"), counted(done.Groups, "group"))
+		fmt.Fprintf(p.err, "kafka-gateway: imported %s of %s\n", english.Plural(done.Offsets, "committed offset", ""), english.Plural(done.Groups, "group", ""))
 		return nil
 	})
 }
@@ -83,14 +84,6 @@ func refused(name string, err error) error {
 		fmt.Fprintf(&text, "%s: %s", name, line)
 	}
 	return fmt.Errorf("%s\nnothing was imported", &text)
-}
-
-// counted writes a number and what it counts.
-func counted(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }
 
 // withStore opens the backend of the composed gateway, and nothing else of it:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -35,7 +36,7 @@ func (s Setup) clients(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{found("reachable", Fail, "the cluster does not answer Metadata: "+err.Error(), "look at its log")}
 	}
-	findings := []Finding{ok("reachable", "%s answers; cluster %s, %s", strings.Join(s.Bootstrap, ", "), *meta.ClusterID, plural(len(meta.Topics), "topic"))}
+	findings := []Finding{ok("reachable", "%s answers; cluster %s, %s", strings.Join(s.Bootstrap, ", "), *meta.ClusterID, english.Plural(len(meta.Topics), "topic", ""))}
 	for _, broker := range meta.Brokers {
 		findings = append(findings, s.advertised(ctx, *meta.ClusterID, broker))
 	}
@@ -164,11 +165,4 @@ func loopback(host string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
