@@ -63,3 +63,12 @@ func TestDoctorOverIggy(t *testing.T) { // alone: the SDK's lines go to the stan
 	require.Contains(t, away[0].Text, "connection refused")
 	require.Contains(t, away[0].Remedy, "start the Iggy server")
 }
+
+// An admin listener on all addresses is told of, although this machine reaches it
+// on one that is only its own.
+func TestDoctorOfAnAdminListenerForAll(t *testing.T) {
+	t.Parallel()
+	got := executeWith(nil, "doctor", "--listen=127.0.0.1:1", "--admin.listen=0.0.0.0:1")
+	require.Equal(t, exitFailed, got.code, "no gateway runs")
+	require.Contains(t, got.out, "the admin listener on 0.0.0.0:1 shows names")
+}

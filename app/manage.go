@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	stdlog "log"
-	"net"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -85,7 +83,6 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 		return doctor.Setup{Bootstrap: bootstrap}
 	}
 	s := doctor.Setup{
-		Bootstrap:      []string{reachable(l.Server.Listen)},
 		Local:          true,
 		Listen:         l.Server.Listen,
 		Storage:        l.Storage.Backend,
@@ -93,7 +90,7 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 		MaxConnections: l.Server.MaxConnections,
 		Memory:         l.Server.MemoryBudget + l.Groups.MemoryBudget,
 		Forgets:        l.Groups.Coordinator == "memory",
-		Admin:          reachable(l.Admin.Listen),
+		Admin:          l.Admin.Listen,
 	}
 	if l.Storage.Backend == string(chosen.Iggy) {
 		s.Backend = l.inspectIggy
@@ -124,16 +121,4 @@ func (l loaded) inspectIggy(ctx context.Context) []doctor.Finding {
 		findings = append(findings, finding)
 	}
 	return findings
-}
-
-// reachable returns where this machine reaches a listener of its own.
-func reachable(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return listen
-	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }

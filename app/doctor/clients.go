@@ -158,6 +158,18 @@ func host(address string) string {
 	return h
 }
 
+// reachable returns where this machine reaches a listener of its own.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
 // loopback tells whether only this machine can reach a host.
 func loopback(host string) bool {
 	if host == "localhost" {

@@ -19,7 +19,8 @@ import (
 
 // Setup is what is looked at. What is left out is not checked.
 type Setup struct {
-	// Bootstrap are the addresses that clients are given, as host:port.
+	// Bootstrap are the addresses that clients are given, as host:port. Without any
+	// it is where this machine reaches Listen.
 	Bootstrap []string
 	// Local says that the other fields describe the gateway at Bootstrap, which
 	// runs, or would run, on this machine.
@@ -37,7 +38,7 @@ type Setup struct {
 	// that all budgets allow together.
 	MaxConnections int
 	Memory         int64
-	// Admin is the address of the admin listener; "" for none.
+	// Admin is the address of the admin listener, as configured; "" for none.
 	Admin string
 	// Backend looks at the backend's own settings; nil where it has none.
 	Backend func(context.Context) []Finding
@@ -100,6 +101,9 @@ const patience = 5 * time.Second
 
 // Examine looks at everything.
 func Examine(ctx context.Context, s Setup) Report {
+	if len(s.Bootstrap) == 0 {
+		s.Bootstrap = []string{reachable(s.Listen)}
+	}
 	var r Report
 	r = append(r, s.clients(ctx)...)
 	if s.Local {

@@ -118,7 +118,7 @@ func (s Setup) clock(ctx context.Context) []Finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ask, err := http.NewRequestWithContext(ctx, http.MethodHead, "http://"+s.Admin+"/livez", nil)
+	ask, err := http.NewRequestWithContext(ctx, http.MethodHead, "http://"+reachable(s.Admin)+"/livez", nil)
 	if err != nil {
 		return []Finding{found(check, Note, err.Error(), "")}
 	}
