@@ -27,6 +27,8 @@ const (
 	// patience is how long an answer may take. Kafka never answers some
 	// requests, so a stream sends those at one version only.
 	patience = 5 * time.Second
+	// lag bounds how long a broker's metadata may be behind its controller's.
+	lag = 10 * time.Second
 )
 
 // kafkaVar names a Kafka 4.4 broker to compare with, freshly made and without

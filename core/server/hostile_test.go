@@ -83,7 +83,7 @@ func TestNotServed(t *testing.T) {
 	sasl.send(&kmsg.SASLHandshakeRequest{Mechanism: "PLAIN"}, 0)
 	sasl.expectClosed()
 	r.closed("unknown_key", 1)
-	r.eventually(func() bool { return r.logs.Len() == 2 }, "one line each")
+	require.Equal(t, 2, r.logs.Len(), "one line each")
 	for _, line := range r.logs.All() {
 		require.Equal(t, zap.DebugLevel, line.Level)
 		require.Equal(t, "test", line.ContextMap()["client_id"])

@@ -88,10 +88,11 @@ func (c *conn) reason(err error) (dispatch.Reason, zapcore.Level) {
 	return ioError, zapcore.DebugLevel
 }
 
-// report counts and logs the end of a connection.
+// report logs and counts the end of a connection, in this order: who sees it
+// counted finds it logged.
 func (c *conn) report(err error) {
 	reason, level := c.reason(err)
-	c.s.metrics.closed.WithLabelValues(string(reason)).Inc()
+	defer c.s.metrics.closed.WithLabelValues(string(reason)).Inc()
 	if reason == clientClosed || reason == shutdown {
 		return
 	}
