@@ -13,7 +13,7 @@ import (
 var durationType = reflect.TypeFor[time.Duration]()
 
 // kindOf returns how a key's value is written: "duration", "size", "int",
-// "number", "bool" or "text".
+// "number", "bool", "list" or "text".
 func kindOf(f field) string {
 	switch {
 	case f.value.Type() == durationType:
@@ -26,6 +26,8 @@ func kindOf(f field) string {
 		return "number"
 	case f.value.Kind() == reflect.Bool:
 		return "bool"
+	case f.value.Kind() == reflect.Slice:
+		return "list"
 	default:
 		return "text"
 	}
@@ -59,6 +61,10 @@ func setField(f field, raw any) error {
 	case nil:
 		return fmt.Errorf("has no value; give it one or leave the key out")
 	case string, bool, int, int64, uint64:
+	case []any:
+		if kindOf(f) != "list" {
+			return fmt.Errorf("takes one value, not a list or a section")
+		}
 	case float64: // for another kind 1e6, or an integer beyond 64 bits
 		if kindOf(f) != "number" {
 			return fmt.Errorf("%s is not a whole number; write all its digits", text)
@@ -98,10 +104,37 @@ func setField(f field, raw any) error {
 			return fmt.Errorf("%q is not a number", text)
 		}
 		f.value.SetFloat(v)
+	case "list":
+		items, err := parseList(raw)
+		if err != nil {
+			return err
+		}
+		f.value.Set(reflect.ValueOf(items))
 	default:
 		f.value.SetString(text)
 	}
 	return nil
+}
+
+// parseList reads a list: one of YAML, or text with commas.
+func parseList(raw any) ([]string, error) {
+	parts, isList := raw.([]any)
+	if !isList {
+		for part := range strings.SplitSeq(fmt.Sprint(raw), ",") {
+			parts = append(parts, part)
+		}
+	}
+	var items []string
+	for _, part := range parts {
+		switch part.(type) {
+		case []any, map[string]any, nil:
+			return nil, fmt.Errorf("takes a list of single values")
+		}
+		if item := strings.TrimSpace(fmt.Sprint(part)); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items, nil
 }
 
 // formatField writes the value of f so that setField reads it back.
@@ -111,6 +144,8 @@ func formatField(f field) string {
 		return formatDuration(time.Duration(f.value.Int()))
 	case "size":
 		return formatSize(f.value.Int())
+	case "list":
+		return strings.Join(f.value.Interface().([]string), ",")
 	default:
 		return fmt.Sprint(f.value)
 	}

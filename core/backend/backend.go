@@ -21,6 +21,7 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,6 +38,7 @@ type Backend interface {
 	Groups
 	Producers
 	Disk
+	Entries
 	// ClusterID returns the id of the cluster: 22 characters of base64url, made
 	// once and kept over restarts.
 	ClusterID(context.Context) (string, error)
@@ -261,6 +263,34 @@ type Groups interface {
 
 // MaxGroupState is the longest state of a group, in bytes.
 const MaxGroupState = 16 << 20
+
+// Entries keeps small values about the cluster, such as ACLs, credentials and
+// quotas: each kind is a map of its own, which whoever owns the kind reads whole at
+// the start and then writes through.
+type Entries interface {
+	// Entries returns all values of a kind by name. The caller owns them.
+	Entries(ctx context.Context, kind string) (map[string][]byte, error)
+	// ChangeEntries stores and, for nil values, deletes, all in one step: after a
+	// crash all changes are there or none. A value that is not there is deleted
+	// without an error. ErrTooLarge when the changes together exceed MaxEntries.
+	ChangeEntries(ctx context.Context, kind string, changes map[string][]byte) error
+}
+
+// CheckEntries returns ErrTooLarge when changes are too large together; every
+// implementation of Entries calls it.
+func CheckEntries(kind string, changes map[string][]byte) error {
+	size := 0
+	for name, value := range changes {
+		size += len(name) + len(value)
+	}
+	if size > MaxEntries {
+		return fmt.Errorf("%w: changes of %s have %d bytes together, limit %d", ErrTooLarge, kind, size, MaxEntries)
+	}
+	return nil
+}
+
+// MaxEntries bounds the names and values of one change of entries, in bytes.
+const MaxEntries = 1 << 20
 
 // Producers hands out producer ids.
 type Producers interface {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/tracing"
 	"github.com/iggykafka/gateway/core/wire"
 )
@@ -35,6 +36,9 @@ type Dispatcher struct {
 	limits  Limits
 	metrics *metrics
 	tracer  *tracing.Tracer
+
+	authorizer security.Authorizer
+	audit      security.Audit
 }
 
 // Option changes what a Dispatcher does.
@@ -43,6 +47,12 @@ type Option func(*Dispatcher)
 // WithTracer begins a span for every request of a served version. A nil tracer
 // begins none.
 func WithTracer(t *tracing.Tracer) Option { return func(d *Dispatcher) { d.tracer = t } }
+
+// WithAuthorizer lets a authorize what handlers ask about, and audit record what it
+// denies. A nil a allows everything; a nil audit records nothing.
+func WithAuthorizer(a security.Authorizer, audit security.Audit) Option {
+	return func(d *Dispatcher) { d.authorizer, d.audit = a, audit }
+}
 
 // New returns a dispatcher over a table. A nil reg registers no metrics.
 func New(t *Table, l Limits, reg prometheus.Registerer, opts ...Option) (*Dispatcher, error) {
@@ -67,10 +77,18 @@ type Caller struct {
 	Host string
 	// Drain ends when the gateway shuts down; nil never ends.
 	Drain context.Context
+	// Listener is where the connection came in.
+	Listener handler.Listener
+	// Principal is who the client is by its connection alone.
+	Principal security.Principal
+	// Session is the client's login; nil where the listener has none. It then
+	// decides who the client is.
+	Session Session
 	// clientID is that of the last request, kept because it hardly ever
 	// changes: a copy for each request would be garbage.
 	clientID string
 	memory   memory
+	access   access
 	request  request
 }
 
@@ -99,6 +117,9 @@ func (c *Caller) setClientID(id []byte) {
 func (d *Dispatcher) Dispatch(
 	ctx context.Context, from *Caller, payload []byte, lease *guard.Lease, pool *wire.Pool,
 ) (*wire.Buffer, error) {
+	if from.Session != nil && from.Session.Bare() {
+		return d.token(ctx, from, payload, pool)
+	}
 	head, err := wire.ParseHeader(payload)
 	if err != nil {
 		return nil, &Error{Reason: BadHeader, Err: err}
@@ -113,6 +134,11 @@ func (d *Dispatcher) Dispatch(
 	}
 	from.setClientID(id)
 	from.request = request{received: wire.PrefixSize + len(payload), codes: tally{route: r}}
+	if known && from.Session != nil {
+		if err := from.Session.Admit(r.spec); err != nil {
+			return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %w", ErrLogin, err))
+		}
+	}
 	switch {
 	case served:
 		return d.answer(ctx, r, from, head, body, lease, pool)
@@ -132,7 +158,7 @@ func (d *Dispatcher) unsupported(
 		return nil, from.fail(head, UnsupportedVersion, fmt.Errorf("%w, %d to %d",
 			ErrUnsupportedVersion, r.spec.Min, r.spec.Max))
 	}
-	return d.encode(r, from, head, r.spec.Unsupported(d.call(from)), pool)
+	return d.encode(r, from, head, r.spec.Unsupported(d.call(from, head.Key)), pool)
 }
 
 // answer takes a request of a served version from its body to its answer. It is
@@ -187,7 +213,7 @@ func (d *Dispatcher) respond(
 	if err := req.ReadFrom(body); err != nil {
 		return r.refuse(req, err)
 	}
-	return r.Handle(ctx, d.call(from), req)
+	return r.Handle(ctx, d.call(from, r.spec.Key), req)
 }
 
 // errBadRequest marks a body that does not decode and whose key's policy is to
@@ -203,15 +229,19 @@ func (r *route) refuse(req kmsg.Request, cause error) (kmsg.Response, error) {
 	return nil, fmt.Errorf("%w: %w", errBadRequest, cause)
 }
 
-func (d *Dispatcher) call(from *Caller) handler.Call {
+func (d *Dispatcher) call(from *Caller, key int16) handler.Call {
 	return handler.Call{
-		ClientID: from.clientID,
-		Host:     from.Host,
-		MaxFrame: d.limits.MaxFrame,
-		APIs:     d.apis,
-		Memory:   &from.memory,
-		Drain:    from.Drain,
-		Waited:   &from.request.waited,
+		ClientID:  from.clientID,
+		Host:      from.Host,
+		Principal: from.principal(),
+		Listener:  from.Listener,
+		Access:    d.accessOf(from, key),
+		Login:     from.login(),
+		MaxFrame:  d.limits.MaxFrame,
+		APIs:      d.apis,
+		Memory:    &from.memory,
+		Drain:     from.Drain,
+		Waited:    &from.request.waited,
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 	HandlerFailed      Reason = "handler_error" // a Go error of a handler
 	AnswerTooLarge     Reason = "answer_too_large"
 	Panicked           Reason = "panic"
+	LoginRefused       Reason = "login" // a session does not admit the request
 )
 
 // The causes of an Error that have no other name.

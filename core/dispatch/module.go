@@ -5,6 +5,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/tracing"
 )
 
@@ -27,15 +28,19 @@ type dispatcherIn struct {
 	Limits  Limits
 	Metrics prometheus.Registerer
 	Tracer  *tracing.Tracer `optional:"true"`
+	// Without an authorizer everything is allowed.
+	Authorizer security.Authorizer `optional:"true"`
+	Audit      security.Audit      `optional:"true"`
 }
 
 // Module provides *Table and *Dispatcher from the handlers of the graph,
-// [Limits] and a prometheus.Registerer. With a *tracing.Tracer requests are traced.
+// [Limits] and a prometheus.Registerer. With a *tracing.Tracer requests are traced, and
+// with a security.Authorizer they are authorized.
 var Module = fx.Module("dispatch", fx.Provide(
 	func(in tableIn) (*Table, error) {
 		return NewTable(in.Given.Handlers, in.Given.Replacements, in.Middleware...)
 	},
 	func(in dispatcherIn) (*Dispatcher, error) {
-		return New(in.Table, in.Limits, in.Metrics, WithTracer(in.Tracer))
+		return New(in.Table, in.Limits, in.Metrics, WithTracer(in.Tracer), WithAuthorizer(in.Authorizer, in.Audit))
 	},
 ))

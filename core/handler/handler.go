@@ -37,6 +37,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // Handler answers the requests of one API key. [New] makes one from a typed
@@ -84,6 +85,14 @@ type Spec struct {
 	// whose answers carry records: a buffer of that size is taken at once in
 	// place of one that grows. Nil suits every other key.
 	EncodedSize func(kmsg.Response) int
+	// BeforeLogin serves the key to clients that have yet to log in, where the
+	// listener asks for it. All other keys close the connection then.
+	BeforeLogin bool
+	// Checks lists what the handler asks of [Call.Allowed] and its kin.
+	Checks []Check
+	// Uses is the quota that the key's bytes count for, if any: of the request for
+	// security.ProducedBytes, of the answer for security.FetchedBytes.
+	Uses security.QuotaKind
 	// Origin names the function that answers, for start-up errors.
 	Origin string
 }
@@ -98,6 +107,15 @@ type Call struct {
 	ClientID string
 	// Host is the peer's address as Kafka writes it: "/10.0.0.7".
 	Host string
+	// Principal is who asks: security.Anonymous where nobody has to log in.
+	Principal security.Principal
+	// Listener is where the request came in.
+	Listener Listener
+	// Access decides what the caller may do; see Allowed. Nil allows everything,
+	// as a gateway without an authorizer does.
+	Access Access
+	// Login is the login of the connection. Nil where the listener has none.
+	Login Login
 	// MaxFrame is the largest reply in bytes, its 4-byte length prefix not
 	// counted. Above it the connection closes, so an answer whose size depends
 	// on stored state is priced before it is built.

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // Req ties a request type to its response by kmsg's own RequestWith method, so
@@ -41,6 +42,15 @@ func Sized[R kmsg.Response](size func(R) int) Option {
 		s.EncodedSize = func(resp kmsg.Response) int { return size(resp.(R)) }
 	}
 }
+
+// BeforeLogin serves the key before a login; see [Spec.BeforeLogin].
+func BeforeLogin() Option { return func(s *Spec) { s.BeforeLogin = true } }
+
+// Authorizes declares the checks of the handler; see [Check].
+func Authorizes(checks ...Check) Option { return func(s *Spec) { s.Checks = checks } }
+
+// Uses declares the quota that the key's bytes count for; see [Spec.Uses].
+func Uses(kind security.QuotaKind) Option { return func(s *Spec) { s.Uses = kind } }
 
 // New makes a Handler from a typed function. The key is read from the request
 // type and all type arguments are inferred:

@@ -10,6 +10,12 @@ import (
 	"github.com/iggykafka/gateway/core/settings"
 )
 
+// ProtocolOut is what adds a protocol to those that listeners may name.
+type ProtocolOut struct {
+	fx.Out
+	Protocol Protocol `group:"gateway.protocols"`
+}
+
 // Module provides *Server, started and stopped with the application, and what
 // its [Config] decides for others: *guard.Budget and dispatch.Limits. It needs
 // a Config, a *dispatch.Dispatcher, a *settings.Node, a *zap.Logger and a

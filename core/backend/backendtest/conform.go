@@ -86,6 +86,9 @@ func Conform(t *testing.T, open func(t testing.TB) Setup) {
 		{"large groups", largeGroups},
 		{"groups outlive restarts and crashes", groupsOutlive},
 		{"groups and deleted topics", groupsOfDeleted},
+		{"entries", entries},
+		{"many entries", manyEntries},
+		{"entries outlive restarts and crashes", entriesOutlive},
 		{"offsets expire", expireOffsets},
 		{"offsets expire among commits", expireTogether},
 	}

@@ -96,6 +96,10 @@ func (f failing) DescribeProducers(context.Context, backend.Partition) ([]backen
 
 func (f failing) LogDir(context.Context) (backend.LogDir, error) { return backend.LogDir{}, f.err }
 
+func (f failing) Entries(context.Context, string) (map[string][]byte, error) { return nil, f.err }
+
+func (f failing) ChangeEntries(context.Context, string, map[string][]byte) error { return f.err }
+
 func (f failing) Sizes(context.Context, uuid.UUID) ([]int64, error) { return nil, f.err }
 
 func (f failing) EachGroup(context.Context, func(string, []byte) error) error { return f.err }

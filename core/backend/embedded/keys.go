@@ -28,6 +28,7 @@ const (
 	keyOffset    = 'o' // length of group, group, topic, partition → offsetValue
 	keyStart     = 'b' // topic, partition → log start that DeleteRecords has set
 	keyGroup     = 'u' // group → version, state
+	keyEntry     = 'e' // length of kind, kind, name → value of backend.Entries
 )
 
 func plainKey(kind byte) []byte { return []byte{kind} }
@@ -89,6 +90,12 @@ func groupKey(group string) []byte {
 func offsetKey(group string, p backend.Partition) []byte {
 	key := append(groupKey(group), p.Topic[:]...)
 	return binary.BigEndian.AppendUint32(key, uint32(p.Index))
+}
+
+// entryKey is the key of an entry, or with an empty name the prefix of a kind.
+func entryKey(kind, name string) []byte {
+	key := binary.BigEndian.AppendUint32([]byte{keyEntry}, uint32(len(kind)))
+	return append(append(key, kind...), name...)
 }
 
 // splitOffset is the reverse of offsetKey; ok is false for a key of another

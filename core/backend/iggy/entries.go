@@ -23,6 +23,7 @@ const (
 	keyOffset    = "o/"        // group, topic, partition → committed offset
 	keyGroup     = "g/"        // group → its state
 	keyEnd       = "e/"        // topic, partition → end of the log
+	keyValue     = "v/"        // kind, 0, name → value of backend.Entries
 	keyStart     = "s/"        // topic, partition → first offset that was not deleted
 	keyLead      = "l/"        // topic, partition → lead of timestamps, ms
 )

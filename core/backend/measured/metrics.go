@@ -35,7 +35,8 @@ type operations struct {
 	growTopic, alterTopic, append, read, available,
 	bounds, findTime, findMaxTime, deleteRecords, describeProducers,
 	logDir, sizes, commitOffsets, fetchOffsets, offsetGroups,
-	deleteOffsets, eachGroup, saveGroup, expireOffsets, newProducerID *operation
+	deleteOffsets, eachGroup, saveGroup, expireOffsets, newProducerID,
+	entries, changeEntries *operation
 }
 
 // newOperations names them, as the label shows them.
@@ -69,6 +70,8 @@ func newOperations(durations *prometheus.HistogramVec, errs *prometheus.CounterV
 		saveGroup:         op("save_group"),
 		expireOffsets:     op("expire_offsets"),
 		newProducerID:     op("new_producer_id"),
+		entries:           op("entries"),
+		changeEntries:     op("change_entries"),
 	}
 }
 

@@ -65,6 +65,22 @@ func (b *Backend) ExpireOffsets(ctx context.Context, group string, before time.T
 	return v, err
 }
 
+// Entries implements backend.Entries.
+func (b *Backend) Entries(ctx context.Context, kind string) (map[string][]byte, error) {
+	ctx, c := b.begin(ctx, b.ops.entries)
+	v, err := b.Backend.Entries(ctx, kind)
+	c.end(err)
+	return v, err
+}
+
+// ChangeEntries implements backend.Entries.
+func (b *Backend) ChangeEntries(ctx context.Context, kind string, changes map[string][]byte) error {
+	ctx, c := b.begin(ctx, b.ops.changeEntries)
+	err := b.Backend.ChangeEntries(ctx, kind, changes)
+	c.end(err)
+	return err
+}
+
 // NewProducerID implements backend.Producers.
 func (b *Backend) NewProducerID(ctx context.Context) (int64, error) {
 	ctx, c := b.begin(ctx, b.ops.newProducerID)

@@ -1,0 +1,109 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/core/wire"
+)
+
+// Session is the login of one connection. It is used by one request at a time,
+// but for Principal and LoggedIn.
+type Session interface {
+	handler.Login
+	// Admit reports why a request may not be answered now: the client has yet to
+	// log in, its login has expired, or it failed. The error closes the connection.
+	Admit(spec handler.Spec) error
+	// Bare reports whether the next frame is a token without a header, as they
+	// follow version 0 of SaslHandshake.
+	Bare() bool
+	// Failed reports that the login was refused: the answer that says so is the
+	// last one.
+	Failed() bool
+	// LoggedIn reports whether a login is complete, which a new one that has
+	// begun does not change.
+	LoggedIn() bool
+	// Principal returns who has logged in, security.Anonymous before that.
+	Principal() security.Principal
+}
+
+// ErrLogin marks errors of sessions: what they refuse and why.
+var ErrLogin = errors.New("not logged in")
+
+// requester returns who makes the request in work.
+func (c *Caller) requester() security.Requester {
+	who := security.Requester{Principal: c.principal(), Listener: c.Listener.Name, ClientID: c.clientID}
+	if len(c.Host) > 0 {
+		who.Host = c.Host[1:] // without Kafka's slash
+	}
+	return who
+}
+
+func (c *Caller) principal() security.Principal {
+	if c.Session != nil {
+		return c.Session.Principal()
+	}
+	return c.Principal
+}
+
+// login is the session as handlers see it.
+func (c *Caller) login() handler.Login {
+	if c.Session == nil {
+		return nil
+	}
+	return c.Session
+}
+
+// token answers a frame that is a bare token of a login: with a bare token.
+func (d *Dispatcher) token(ctx context.Context, from *Caller, token []byte, pool *wire.Pool) (*wire.Buffer, error) {
+	done := from.Session.Authenticate(ctx, token)
+	if done.Code != 0 {
+		return nil, from.fail(wire.Header{Key: int16(kmsg.SASLHandshake)}, LoginRefused, ErrLogin)
+	}
+	out := pool.Get(len(done.Token))
+	out.B = append(out.B, 0, 0, 0, 0) // the length, which Finish writes
+	out.B = append(out.B, done.Token...)
+	wire.Finish(out.B)
+	return out, nil
+}
+
+// access is the authorizer as the request in work sees it: it implements
+// handler.Access. A connection has one request in work at a time, so each has one
+// of these, and uses it again.
+type access struct {
+	authorizer security.Authorizer
+	audit      security.Audit
+	who        security.Requester
+	key        kmsg.Key
+}
+
+// Authorize implements handler.Access.
+func (a *access) Authorize(ctx context.Context, op kmsg.ACLOperation, on security.Resource, quiet bool) bool {
+	ok := a.authorizer.Authorize(ctx, a.who, op, on)
+	if !ok && !quiet && a.audit != nil {
+		a.audit.Denied(a.who, a.key, op, on)
+	}
+	return ok
+}
+
+// AuthorizeAny implements handler.Access.
+func (a *access) AuthorizeAny(ctx context.Context, op kmsg.ACLOperation, on kmsg.ACLResourceType) bool {
+	ok := a.authorizer.AuthorizeAny(ctx, a.who, op, on)
+	if !ok && a.audit != nil {
+		a.audit.Denied(a.who, a.key, op, security.Resource{Type: on, Name: "*"})
+	}
+	return ok
+}
+
+// accessOf prepares the caller's access for a request; nil without an authorizer.
+func (d *Dispatcher) accessOf(from *Caller, key int16) handler.Access {
+	if d.authorizer == nil {
+		return nil
+	}
+	from.access = access{authorizer: d.authorizer, audit: d.audit, who: from.requester(), key: kmsg.Key(key)}
+	return &from.access
+}

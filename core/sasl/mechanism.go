@@ -1,0 +1,66 @@
+// Package sasl logs clients in by SASL: the state machine of a connection until
+// it is logged in, and again whenever its login has to be renewed. What proves
+// who a client is, a [Mechanism], is a plugin; the rooms of security/ hold those
+// that the gateway brings.
+package sasl
+
+import (
+	"context"
+	"time"
+
+	"github.com/iggykafka/gateway/core/security"
+)
+
+// Mechanism is one way to log in. Every implementation passes
+// securitytest.Mechanisms.
+type Mechanism interface {
+	// Name is its name in SASL: "PLAIN", "SCRAM-SHA-256".
+	Name() string
+	// Begin begins a login. who is what is known of the client so far.
+	Begin(who security.Requester) Exchange
+}
+
+// Exchange is one login under way. It is used by one goroutine at a time, and
+// owns nothing that has to be given back.
+type Exchange interface {
+	// Next takes a token of the client and returns what the server says to it. The
+	// token is valid only until Next returns. A non-nil Login means that the client
+	// has proved who it is, and that the answer is the last one. An error ends the
+	// exchange: a *Refused says why to the client, any other only to the log.
+	Next(ctx context.Context, token []byte) (answer []byte, done *Login, err error)
+}
+
+// Login is a login that succeeded.
+type Login struct {
+	Principal security.Principal
+	// Until is when what the client showed stops being valid; zero is never.
+	Until time.Time
+}
+
+// Refused is why a client was not let in.
+type Refused struct {
+	// User is whom the client said to be, as far as it is known: for the audit.
+	User string
+	// Message is what the client is told; it must not help somebody who guesses.
+	// Empty stands for Kafka's own general message.
+	Message string
+	// Answer is sent in place of an error, where the mechanism has its own way to
+	// refuse and the client has to answer to it; nil otherwise.
+	Answer []byte
+	// Cause is for the audit; nil where Message says it all.
+	Cause error
+}
+
+// Error tells what the audit shows.
+func (r *Refused) Error() string {
+	switch {
+	case r.Cause != nil:
+		return r.Cause.Error()
+	case r.Message != "":
+		return r.Message
+	}
+	return "authentication failed"
+}
+
+// Unwrap returns the cause.
+func (r *Refused) Unwrap() error { return r.Cause }

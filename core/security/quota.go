@@ -1,0 +1,67 @@
+package security
+
+import (
+	"context"
+	"time"
+)
+
+// QuotaKind is what a quota bounds.
+type QuotaKind uint8
+
+// The kinds, with Kafka's names of their quotas.
+const (
+	NoQuota          QuotaKind = iota
+	ProducedBytes              // producer_byte_rate, in bytes a second
+	FetchedBytes               // consumer_byte_rate, in bytes a second
+	RequestTime                // request_percentage, in percent of one processor's time
+	PartitionChanges           // controller_mutation_rate, in partitions a second (KIP-599)
+)
+
+// Quotas keeps account of what clients use (KIP-13, KIP-124, KIP-219). It is
+// asked for every request, from many goroutines at once, and does not block. Every
+// implementation passes securitytest.Quotas.
+type Quotas interface {
+	// Use charges what a client has used: bytes, or seconds of RequestTime. It
+	// returns for how long the client is to be throttled, zero for not at all.
+	Use(who Requester, kind QuotaKind, amount float64) time.Duration
+	// ConnectionRate is how many connections a second an address may make, 0 for
+	// any number (connection_creation_rate of the entity ip, KIP-612).
+	ConnectionRate(host string) float64
+}
+
+// QuotaEntity is who a quota is for: a value for one or two of the types "user"
+// and "client-id", or for "ip". A nil value is the type's default.
+type QuotaEntity map[string]*string
+
+// QuotaValues are the quotas of one entity, by Kafka's names.
+type QuotaValues map[string]float64
+
+// QuotaEntry is one entity that has quotas.
+type QuotaEntry struct {
+	Entity QuotaEntity
+	Values QuotaValues
+}
+
+// QuotaChange sets quotas of one entity; a nil value removes one.
+type QuotaChange struct {
+	Entity QuotaEntity
+	Values map[string]*float64
+}
+
+// QuotaFilter chooses entities by one type. With Any a type with any value, nil
+// included, is chosen; else only Value, where nil is the default.
+type QuotaFilter struct {
+	Type  string
+	Value *string
+	Any   bool
+}
+
+// QuotaList is the list of quotas, as the keys 48 and 49 manage it (KIP-546). An
+// error of type *kerr.Error becomes that code, with the error's text.
+type QuotaList interface {
+	// DescribeQuotas returns the entities that have all the types of the filters;
+	// with strict, no other type. Sorted.
+	DescribeQuotas(ctx context.Context, filters []QuotaFilter, strict bool) ([]QuotaEntry, error)
+	// AlterQuotas makes changes, one error each. With validateOnly it only looks.
+	AlterQuotas(ctx context.Context, changes []QuotaChange, validateOnly bool) []error
+}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"net"
+
+	"github.com/iggykafka/gateway/core/dispatch"
+	"github.com/iggykafka/gateway/core/security"
+)
+
+// Protocol is a way to secure the connections of a listener, which its protocol
+// key names: "PLAINTEXT", "SASL_SSL".
+type Protocol struct {
+	Name string
+	// Login makes clients log in by SASL before anything else.
+	Login bool
+	// Open makes the transport of one listener, once, at the start. Its errors name
+	// the keys that are wrong. Nil leaves the connections as they are.
+	Open func(ListenerConfig) (Transport, error)
+}
+
+// Transport secures the connections of one listener. It passes
+// securitytest.Transports.
+type Transport interface {
+	// Secure agrees with the client on how to talk, and returns the connection to
+	// go on with, which closes nc when it is closed, and who the client is by that:
+	// security.Anonymous unless it proved more. It gives up when ctx ends; the error
+	// says what was wrong, and nc is closed by the caller. Reads and writes of the
+	// returned connection may fail for a deadline and go on after it when nc's own
+	// do not fail: the server sets deadlines at nc.
+	Secure(ctx context.Context, nc net.Conn) (net.Conn, security.Principal, error)
+	// Close ends what the transport itself runs, such as a watch over its files.
+	Close() error
+}
+
+// Logins begins the logins of connections; core/sasl does.
+type Logins interface {
+	// Session begins the login of a connection to a listener that offers the
+	// mechanisms; none stands for all that are configured. who is the client as its
+	// connection tells.
+	Session(who security.Requester, mechanisms []string) dispatch.Session
+}
+
+// ListenerConfig is one listener, a section of "listeners" named after it.
+type ListenerConfig struct {
+	// Listen is the address to listen on, host:port. Port 0 picks a free one.
+	Listen string `koanf:"listen"`
+	// Advertise is the address that its clients are told to connect to, host or
+	// host:port (default "": the address that listen got).
+	Advertise string `koanf:"advertise"`
+	// Protocol says how connections are secured: PLAINTEXT, SSL, SASL_PLAINTEXT or
+	// SASL_SSL (default PLAINTEXT).
+	Protocol string `koanf:"protocol"`
+	// Mechanisms lists the ways to log in here, of those in sasl.mechanisms
+	// (default "": all of them).
+	Mechanisms []string `koanf:"mechanisms"`
+	// Certificate, Key, ClientCA and ClientAuth take the place of the keys of the
+	// same names in the section tls (default "": those).
+	Certificate string `koanf:"certificate"`
+	Key         string `koanf:"key"`
+	ClientCA    string `koanf:"client_ca"`
+	ClientAuth  string `koanf:"client_auth"`
+	// MaxConnections is the number of connections that the listener serves at once
+	// (default 0: max_connections alone holds).
+	MaxConnections int `koanf:"max_connections"`
+	// ConnectionRate is the number of connections a second that it takes (default
+	// 0: any).
+	ConnectionRate float64 `koanf:"connection_rate"`
+}
