@@ -103,7 +103,14 @@ func Admin() fx.Option {
 // Core takes requests in and answers out: listener, connections, the table of
 // handlers.
 func Core() fx.Option {
-	return fx.Options(server.Module, dispatch.Module, telemetry.Module)
+	return fx.Options(server.Module, dispatch.Module, telemetry.Module, Security())
+}
+
+// Security says who may connect, who they are and what they may do: protocols of
+// listeners, mechanisms to log in, authorizers, quotas, the audit. Which of them
+// are used is the configuration's choice; all may be missing.
+func Security() fx.Option {
+	return fx.Options()
 }
 
 // Handlers answers the API keys, one line each.
