@@ -10,6 +10,8 @@ import (
 
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/wire"
 )
 
@@ -46,7 +48,11 @@ type conn struct {
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{s: s, nc: socket{Conn: nc}, opened: time.Now(), ended: make(chan error, 1)}
 	c.in = wire.NewReader(&c.nc, &s.pool, s.cfg.MaxFrameSize)
-	c.caller = dispatch.Caller{Host: kafkaHost(nc.RemoteAddr()), Drain: s.drain}
+	host, port := s.node.Address()
+	c.caller = dispatch.Caller{
+		Host: kafkaHost(nc.RemoteAddr()), Drain: s.drain, Principal: security.Anonymous,
+		Listener: handler.Listener{Name: "default", Protocol: "PLAINTEXT", Host: host, Port: port},
+	}
 	c.ctx, c.cancel = context.WithCancel(s.base)
 	c.follower = time.AfterFunc(time.Hour, c.follow)
 	c.follower.Stop()

@@ -39,7 +39,7 @@ func refuse(resp *kmsg.DescribeClusterResponse, code int16) {
 
 type describer struct{ cluster *cluster.Cluster }
 
-func (d describer) describe(ctx context.Context, _ handler.Call, req *kmsg.DescribeClusterRequest) (*kmsg.DescribeClusterResponse, error) {
+func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.DescribeClusterRequest) (*kmsg.DescribeClusterResponse, error) {
 	resp := kmsg.NewPtrDescribeClusterResponse()
 	if req.Version >= 1 && req.EndpointType != endpointBrokers {
 		code, message := kerr.UnsupportedEndpointType.Code, fmt.Sprintf("Unsupported endpoint type %d", req.EndpointType)
@@ -58,7 +58,7 @@ func (d describer) describe(ctx context.Context, _ handler.Call, req *kmsg.Descr
 	}
 	broker := kmsg.NewDescribeClusterResponseBroker()
 	broker.NodeID = d.cluster.Node.ID
-	broker.Host, broker.Port = d.cluster.Node.Address()
+	broker.Host, broker.Port = call.Listener.Host, call.Listener.Port
 	resp.ClusterID, resp.ControllerID, resp.Brokers = id, broker.NodeID, append(resp.Brokers, broker)
 	resp.ClusterAuthorizedOperations = cluster.Operations(req.IncludeClusterAuthorizedOperations, cluster.ClusterOperations)
 	return resp, nil

@@ -21,8 +21,6 @@ import (
 const (
 	// metadataTopic is the log of the quorum's decisions.
 	metadataTopic = "__cluster_metadata"
-	// listenerName is what the node's address is listed under.
-	listenerName = "PLAINTEXT"
 	// withMessages is the first version with messages, directories and nodes.
 	withMessages = 2
 )
@@ -46,7 +44,7 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 		resp.ErrorMessage = new(string) // Kafka sends an empty one
 	}
 	if isQuorum(req) {
-		d.fill(resp)
+		d.fill(resp, call.Listener)
 		return resp, nil
 	}
 	size, partitions := price(req)
@@ -68,8 +66,9 @@ func isQuorum(req *kmsg.DescribeQuorumRequest) bool {
 }
 
 // fill describes a quorum of one voter, its leader. Nothing was ever decided, so
-// the log is empty, and the leader is as far as it.
-func (d describer) fill(resp *kmsg.DescribeQuorumResponse) {
+// the log is empty, and the leader is as far as it. Its address is the one that
+// the client knows, under the name that Kafka gives to such a listener.
+func (d describer) fill(resp *kmsg.DescribeQuorumResponse, at handler.Listener) {
 	voter := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
 	now := d.now().UnixMilli()
 	voter.ReplicaID, voter.LastFetchTimestamp, voter.LastCaughtUpTimestamp = d.node.ID, now, now
@@ -81,9 +80,8 @@ func (d describer) fill(resp *kmsg.DescribeQuorumResponse) {
 	t.Topic, t.Partitions = metadataTopic, append(t.Partitions, p)
 	resp.Topics = append(resp.Topics, t)
 
-	host, port := d.node.Address()
 	l := kmsg.NewDescribeQuorumResponseNodeListener()
-	l.Name, l.Host, l.Port = listenerName, host, uint16(port)
+	l.Name, l.Host, l.Port = at.Protocol, at.Host, uint16(at.Port)
 	n := kmsg.NewDescribeQuorumResponseNode()
 	n.NodeID, n.Listeners = d.node.ID, append(n.Listeners, l)
 	resp.Nodes = append(resp.Nodes, n)

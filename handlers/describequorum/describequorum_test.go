@@ -18,9 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func open() handler.Handler {
-	node := &settings.Node{ID: 7}
-	node.Advertise("gateway.example", 65535)
-	return New(node, func() time.Time { return time.UnixMilli(1_700_000_000_000) })
+	return New(&settings.Node{ID: 7}, func() time.Time { return time.UnixMilli(1_700_000_000_000) })
 }
 
 func TestConform(t *testing.T) { handlertest.Conform(t, open()) }
@@ -28,7 +26,11 @@ func TestReadme(t *testing.T)  { handlertest.Readme(t, open(), "README.md") }
 func Fuzz(f *testing.F)        { handlertest.Fuzz(f, open()) }
 
 func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(*testing.T) handlertest.Env { return handlertest.Env{Handler: open()} })
+	handlertest.Scenarios(t, "testdata", func(*testing.T) handlertest.Env {
+		return handlertest.Env{Handler: open(), Call: handler.Call{
+			Listener: handler.Listener{Protocol: "PLAINTEXT", Host: "gateway.example", Port: 65535},
+		}}
+	})
 }
 
 func request(version int16, topics, partitions int) *kmsg.DescribeQuorumRequest {

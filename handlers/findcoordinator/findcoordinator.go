@@ -36,7 +36,7 @@ type finder struct{ node *settings.Node }
 
 func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.FindCoordinatorRequest) (*kmsg.FindCoordinatorResponse, error) {
 	resp := kmsg.NewPtrFindCoordinatorResponse()
-	answer := f.answer(req.CoordinatorType)
+	answer := f.answer(call.Listener, req.CoordinatorType)
 	if req.Version < several {
 		resp.ErrorCode, resp.ErrorMessage = answer.ErrorCode, answer.ErrorMessage
 		resp.NodeID, resp.Host, resp.Port = answer.NodeID, answer.Host, answer.Port
@@ -63,11 +63,11 @@ func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.FindCoord
 const entryMemory = 128
 
 // answer is the entry for any key of a type.
-func (f finder) answer(keyType int8) kmsg.FindCoordinatorResponseCoordinator {
+func (f finder) answer(at handler.Listener, keyType int8) kmsg.FindCoordinatorResponseCoordinator {
 	entry := kmsg.NewFindCoordinatorResponseCoordinator()
 	if keyType == typeGroup {
 		entry.NodeID = f.node.ID
-		entry.Host, entry.Port = f.node.Address()
+		entry.Host, entry.Port = at.Host, at.Port
 		entry.ErrorMessage = kmsg.StringPtr("")
 		return entry
 	}

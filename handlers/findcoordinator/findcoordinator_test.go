@@ -16,34 +16,33 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func advertised() *settings.Node {
-	node := &settings.Node{ID: 1}
-	node.Advertise("gateway.example", 9092)
-	return node
+func open() handler.Handler { return findcoordinator.New(&settings.Node{ID: 1}) }
+
+// call is a request that came to gateway.example:9092.
+func call() handler.Call {
+	return handler.Call{Listener: handler.Listener{Host: "gateway.example", Port: 9092}}
 }
 
-func TestConform(t *testing.T) { handlertest.Conform(t, findcoordinator.New(advertised())) }
+func TestConform(t *testing.T) { handlertest.Conform(t, open()) }
 
 func TestReadme(t *testing.T) {
-	handlertest.Readme(t, findcoordinator.New(advertised()), "README.md")
+	handlertest.Readme(t, open(), "README.md")
 }
 
-func Fuzz(f *testing.F) { handlertest.Fuzz(f, findcoordinator.New(advertised())) }
+func Fuzz(f *testing.F) { handlertest.Fuzz(f, open()) }
 
 func TestScenarios(t *testing.T) {
 	handlertest.Scenarios(t, "testdata", func(*testing.T) handlertest.Env {
-		return handlertest.Env{Handler: findcoordinator.New(advertised())}
+		return handlertest.Env{Handler: open(), Call: call()}
 	})
 }
 
-// The address is read at each call: it is known only once the server listens.
-func TestAddressIsTheCurrentOne(t *testing.T) {
+// The address is that of the listener which the request came to.
+func TestAddressIsTheListeners(t *testing.T) {
 	t.Parallel()
-	node := &settings.Node{ID: 7}
-	h := findcoordinator.New(node)
-	node.Advertise("first", 1)
-	node.Advertise("second", 2)
-	resp, err := h.Handle(t.Context(), handler.Call{}, &kmsg.FindCoordinatorRequest{Version: 3})
+	h := findcoordinator.New(&settings.Node{ID: 7})
+	second := handler.Call{Listener: handler.Listener{Host: "second", Port: 2}}
+	resp, err := h.Handle(t.Context(), second, &kmsg.FindCoordinatorRequest{Version: 3})
 	require.NoError(t, err)
 	got := resp.(*kmsg.FindCoordinatorResponse)
 	require.Equal(t, "second", got.Host)
@@ -53,7 +52,7 @@ func TestAddressIsTheCurrentOne(t *testing.T) {
 
 func TestEveryRefusalAtEveryVersion(t *testing.T) {
 	t.Parallel()
-	h := findcoordinator.New(advertised())
+	h := open()
 	for _, tc := range []struct {
 		keyType int8
 		code    int16
@@ -92,14 +91,14 @@ func TestEveryRefusalAtEveryVersion(t *testing.T) {
 // A key of no byte gets an address back, so many of them are paid for first.
 func TestManyKeysAreCharged(t *testing.T) {
 	t.Parallel()
-	h := findcoordinator.New(advertised())
+	h := open()
 	req := &kmsg.FindCoordinatorRequest{Version: 4, CoordinatorKeys: make([]string, 10_000)}
 	charged := int64(0)
 	budget := handlertest.Memory(func(n int64) error {
 		charged += n
 		return nil
 	})
-	resp, err := h.Handle(t.Context(), handler.Call{Memory: budget}, req)
+	resp, err := h.Handle(t.Context(), handler.Call{Memory: budget, Listener: call().Listener}, req)
 	require.NoError(t, err)
 	require.Len(t, resp.(*kmsg.FindCoordinatorResponse).Coordinators, 10_000)
 	resp.SetVersion(4)

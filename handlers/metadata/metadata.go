@@ -56,8 +56,7 @@ type entry struct {
 }
 
 func (s server) metadata(ctx context.Context, call handler.Call, req *kmsg.MetadataRequest) (*kmsg.MetadataResponse, error) {
-	p := plan{version: req.Version}
-	p.host, p.port = s.cluster.Node.Address()
+	p := plan{version: req.Version, host: call.Listener.Host, port: call.Listener.Port}
 	if id, err := s.cluster.ID(ctx); err == nil {
 		p.clusterID = &id // nullable, so a client can do without
 	}

@@ -43,7 +43,7 @@ func TestScenarios(t *testing.T) {
 	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
 		s, cfg := admintest.New(t), defaults
 		cfg.AutoCreate = !strings.Contains(t.Name(), "no_creation")
-		return handlertest.Env{Handler: open(s, cfg), Commands: s.Commands()}
+		return handlertest.Env{Handler: open(s, cfg), Call: admintest.Call(), Commands: s.Commands()}
 	})
 }
 

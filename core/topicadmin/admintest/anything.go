@@ -27,7 +27,7 @@ func Scenarios[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)
 	t.Helper()
 	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
 		h, s := open(t)
-		return handlertest.Env{Handler: h, Commands: s.Commands()}
+		return handlertest.Env{Handler: h, Call: Call(), Commands: s.Commands()}
 	})
 }
 

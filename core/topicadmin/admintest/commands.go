@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/settings"
 )
 
@@ -28,11 +29,12 @@ var Errors = map[string]error{
 	"surprise":        fmt.Errorf("disk of /home/secret is gone"),
 }
 
-// Node returns node 1 at gateway.example:9092.
-func Node() *settings.Node {
-	n := &settings.Node{ID: 1}
-	n.Advertise("gateway.example", 9092)
-	return n
+// Node returns node 1.
+func Node() *settings.Node { return &settings.Node{ID: 1} }
+
+// Call is a request that came to gateway.example:9092.
+func Call() handler.Call {
+	return handler.Call{Listener: handler.Listener{Name: "default", Protocol: "PLAINTEXT", Host: "gateway.example", Port: 9092}}
 }
 
 // Commands returns commands for scenario files:
