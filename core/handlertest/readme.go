@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +24,8 @@ var heading = regexp.MustCompile(`(?m)^## (.*)$`)
 // Readme checks that a handler's README has the sections that readers look for
 // and says the same as its Spec: name and key in the title, the range in
 // Versions ("Serves versions 3–13, advertises 0–13."), the policy in Bad
-// requests.
+// requests. A handler that declares checks has a section Authorization after
+// Errors, with their table.
 func Readme(t *testing.T, h handler.Handler, path string) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -44,7 +46,12 @@ func Readme(t *testing.T, h handler.Handler, path string) {
 		order, bodies[name] = append(order, name), text[m[1]:end]
 		require.NotEmptyf(t, strings.TrimSpace(bodies[name]), "section %q is empty", name)
 	}
-	require.Equal(t, sections, order, "the sections of the README")
+	want := sections
+	if len(spec.Checks) > 0 {
+		want = slices.Insert(slices.Clone(sections), slices.Index(sections, "Errors")+1, "Authorization")
+		require.Contains(t, bodies["Authorization"], ChecksTable(spec.Checks), "the table of the checks that the handler declares")
+	}
+	require.Equal(t, want, order, "the sections of the README")
 
 	served := fmt.Sprintf("Serves versions %d–%d.", spec.Min, spec.Max)
 	switch a := spec.Advertised(); {
@@ -60,4 +67,14 @@ func Readme(t *testing.T, h handler.Handler, path string) {
 		policy = "closes the connection"
 	}
 	require.Contains(t, bodies["Bad requests"], policy)
+}
+
+// ChecksTable writes declared checks as a table in Markdown.
+func ChecksTable(checks []handler.Check) string {
+	line := func(columns []string) string { return "| " + strings.Join(columns, " | ") + " |\n" }
+	out := line(handler.ChecksHeader) + line([]string{"---", "---", "---", "---"})
+	for _, c := range checks {
+		out += line(c.Row())
+	}
+	return out
 }

@@ -42,19 +42,30 @@ type Env struct {
 // reads an empty array back as null where it is not nullable. Instead of a
 // response there may be "no reply", "close: " and the error, or "refused: " and
 // what the shape or the codec found.
+//
+// A request is made without an authorizer, or with an [Access] by the arguments
+//
+//	request version=5 allow=(read:topic:a,describe:group:g)
+//	request version=5 allow=none
+//	request version=5 allow=all deny=(alter:cluster) asked
+//
+// where rights are as ParseRight reads them; "deny" alone allows all else. With
+// "asked" what the handler asked for follows the answer, a line each. A handler
+// fails that asks what it does not declare (see handler.Check), be it here or for
+// random requests that are denied everything. In the directory "testdata" it fails
+// also when nothing asks what it declares.
 func Scenarios(t *testing.T, dir string, open func(t *testing.T) Env) {
 	t.Helper()
+	open = withFrame(open)
+	checks := &authorization{files: countFiles(t, dir)}
 	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		env := open(t)
-		if env.Call.MaxFrame == 0 {
-			env.Call.MaxFrame = 100 << 20
-		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out := ""
 			if command, ok := env.Commands[d.Cmd]; ok {
 				out = command(t, d)
 			} else if d.Cmd == "request" {
-				out = request(t, env, d)
+				out = checks.request(t, env, d)
 			} else {
 				d.Fatalf(t, "unknown command %s", d.Cmd)
 			}
@@ -63,7 +74,22 @@ func Scenarios(t *testing.T, dir string, open func(t *testing.T) Env) {
 			}
 			return strings.TrimRight(out, "\n") + "\n"
 		})
+		checks.done()
 	})
+	if dir == "testdata" {
+		checks.conform(t, open)
+	}
+}
+
+// withFrame gives calls their largest frame.
+func withFrame(open func(*testing.T) Env) func(*testing.T) Env {
+	return func(t *testing.T) Env {
+		env := open(t)
+		if env.Call.MaxFrame == 0 {
+			env.Call.MaxFrame = 100 << 20
+		}
+		return env
+	}
 }
 
 func request(t *testing.T, env Env, d *datadriven.TestData) string {
