@@ -33,19 +33,19 @@ type allowance struct {
 
 // TestAgainstKafka runs every stream against both servers.
 func TestAgainstKafka(t *testing.T) {
-	kafka, gateway := newSide("Kafka", kafkaAddr(t)), newSide("gateway", gatewayAddr(t))
+	kafka, gateway := newSide("Kafka", kafkaBroker(t).plain), newSide("gateway", gatewayAddr(t))
 	defer kafka.hangUp()
 	defer gateway.hangUp()
 	awaitCoordinator(t, kafka)
 
-	used := make([]bool, len(allowed))
+	permitted := newAllowances(allowed)
 	for _, s := range streams {
 		t.Run(s.name, func(t *testing.T) {
 			for _, st := range s.steps() {
 				for v := st.min; v <= st.max; v++ {
 					name := fmt.Sprintf("%s/%s v%d", s.name, st.name, v)
 					ours := exchange(t, gateway, st, v)
-					found := compare(name, settled(t, kafka, st, v, name, ours), ours, used)
+					found := compare(name, settled(t, kafka, st, v, name, ours, allowed), ours, permitted)
 					for _, difference := range found {
 						t.Error(difference)
 					}
@@ -53,11 +53,7 @@ func TestAgainstKafka(t *testing.T) {
 			}
 		})
 	}
-	for i, a := range allowed {
-		if !used[i] {
-			t.Errorf("the difference %q (%s) no longer occurs: take it off the list", a.step, a.why)
-		}
-	}
+	permitted.reportUnused(t)
 }
 
 func exchange(t *testing.T, s *side, st step, version int16) map[string]string {
@@ -71,13 +67,12 @@ func exchange(t *testing.T, s *side, st step, version int16) map[string]string {
 // controller has it, and may answer the next question from metadata that lag
 // behind. So a question about metadata is put again for a while when the answer
 // is not the gateway's.
-func settled(t *testing.T, kafka *side, st step, version int16, name string, ours map[string]string) map[string]string {
+func settled(t *testing.T, kafka *side, st step, version int16, name string, ours map[string]string, allowed []allowance) map[string]string {
 	t.Helper()
 	answer := exchange(t, kafka, st, version)
 	switch kmsg.Key(st.build(kafka, version).Key()) {
 	case kmsg.Metadata, kmsg.DescribeTopicPartitions, kmsg.DescribeConfigs, kmsg.DescribeCluster, kmsg.DescribeLogDirs:
-		unused := make([]bool, len(allowed))
-		for end := time.Now().Add(lag); len(compare(name, answer, ours, unused)) > 0 && time.Now().Before(end); {
+		for end := time.Now().Add(lag); len(compare(name, answer, ours, newAllowances(allowed))) > 0 && time.Now().Before(end); {
 			time.Sleep(pause)
 			answer = exchange(t, kafka, st, version)
 		}
@@ -86,7 +81,7 @@ func settled(t *testing.T, kafka *side, st step, version int16, name string, our
 }
 
 // compare tells every field in which the answers differ and may not.
-func compare(name string, kafka, gateway map[string]string, used []bool) (found []string) {
+func compare(name string, kafka, gateway map[string]string, allowed *allowances) (found []string) {
 	paths := map[string]bool{}
 	for p := range kafka {
 		paths[p] = true
@@ -96,7 +91,7 @@ func compare(name string, kafka, gateway map[string]string, used []bool) (found 
 	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		k, g := value(kafka, path), value(gateway, path)
-		if k == g || permitted(name, path, k, g, used) {
+		if k == g || allowed.permit(name, path, k, g) {
 			continue
 		}
 		found = append(found, fmt.Sprintf("%s: %s\n   Kafka: %s\n gateway: %s", name, path, k, g))
@@ -111,10 +106,29 @@ func value(fields map[string]string, path string) string {
 	return "absent"
 }
 
-func permitted(name, path, kafka, gateway string, used []bool) bool {
-	for i, a := range allowed {
-		if whole(a.step, name) && whole(a.field, path) && whole(a.kafka, kafka) && whole(a.gateway, gateway) {
-			used[i] = true
+// allowances are the differences that a test allows, and which of them it met.
+type allowances struct {
+	list []allowance
+	used []bool
+}
+
+func newAllowances(list []allowance) *allowances {
+	return &allowances{list: list, used: make([]bool, len(list))}
+}
+
+// reportUnused fails the test for what did not occur.
+func (a *allowances) reportUnused(t *testing.T) {
+	for i, entry := range a.list {
+		if !a.used[i] {
+			t.Errorf("the difference %q (%s) no longer occurs: take it off the list", entry.step, entry.why)
+		}
+	}
+}
+
+func (a *allowances) permit(name, path, kafka, gateway string) bool {
+	for i, entry := range a.list {
+		if whole(entry.step, name) && whole(entry.field, path) && whole(entry.kafka, kafka) && whole(entry.gateway, gateway) {
+			a.used[i] = true
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -32,31 +33,42 @@ const (
 )
 
 // kafkaVar names a Kafka 4.4 broker to compare with, freshly made and without
-// topics; without it the test starts one.
+// topics, by the addresses of broker: "plain,sasl,controller". Without it the tests
+// start one. TestAgainstKafka needs the first alone.
 const kafkaVar = "KAFKA_ORACLE_ADDR"
+
+// broker is the addresses of a Kafka broker. It has the StandardAuthorizer; whoever
+// comes to plain or controller, without a login, is a super user. To sasl
+// (SASL_PLAINTEXT) come the users of package oracle, with their name as password.
+type broker struct{ plain, sasl, controller string }
 
 func gatewayAddr(t *testing.T) string { return clienttest.Address(t) }
 
-func kafkaAddr(t *testing.T) string {
-	if addr := os.Getenv(kafkaVar); addr != "" {
-		return addr
+func kafkaBroker(t *testing.T) broker {
+	addrs := strings.Split(os.Getenv(kafkaVar), ",")
+	switch {
+	case addrs[0] == "":
+		return startKafka(t)
+	case len(addrs) < 3:
+		return broker{plain: addrs[0]}
 	}
-	return startKafka(t)
+	return broker{addrs[0], addrs[1], addrs[2]}
 }
 
 // startKafka runs a single-node Kafka 4.4 until the end of the test.
-func startKafka(t *testing.T) string {
+func startKafka(t *testing.T) broker {
 	jars := kafkaJars(t)
 	dir := t.TempDir()
-	broker, controller := freePort(t), freePort(t)
+	plain, controller, sasl := freePort(t), freePort(t), freePort(t)
 	properties := filepath.Join(dir, "server.properties")
 	require.NoError(t, os.WriteFile(properties, fmt.Appendf(nil, `
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:%[2]d
-listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d
-advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d,SASL_PLAINTEXT://127.0.0.1:%[4]d
+advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d,SASL_PLAINTEXT://127.0.0.1:%[4]d
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT
+inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs=%[3]s/data
 offsets.topic.replication.factor=1
@@ -66,7 +78,11 @@ transaction.state.log.min.isr=1
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
-`, broker, controller, dir), 0o644))
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+super.users=User:ANONYMOUS
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_%[5]s="%[5]s";
+`, plain, controller, dir, sasl, user), 0o644))
 
 	java := func(class string, args ...string) *exec.Cmd {
 		return exec.Command("java", append([]string{
@@ -90,9 +106,10 @@ group.initial.rebalance.delay.ms=0
 			t.Logf("the broker's log ends: %s", tail[max(0, len(tail)-2000):])
 		}
 	})
-	addr := fmt.Sprintf("127.0.0.1:%d", broker)
-	require.Eventually(t, func() bool { return answers(addr) }, wait, pause, "the broker does not answer")
-	return addr
+	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+	started := broker{at(plain), at(sasl), at(controller)}
+	require.Eventually(t, func() bool { return answers(started.plain) }, wait, pause, "the broker does not answer")
+	return started
 }
 
 // kafkaJars installs the broker, which comes with the tools that need it.

@@ -23,6 +23,8 @@ import (
 // side is one of the two servers with what a stream has learnt from it.
 type side struct {
 	name, addr string
+	clientID   string
+	login      func(*rawclient.Conn) error // nil where nobody has to
 	conn       *rawclient.Conn
 	vars       map[string]any    // what captures have stored
 	symbols    map[string]string // values of this side alone → what is shown instead
@@ -30,7 +32,7 @@ type side struct {
 
 func newSide(name, addr string) *side {
 	_, port, _ := net.SplitHostPort(addr)
-	return &side{name: name, addr: addr, vars: map[string]any{}, symbols: map[string]string{port: "<port>"}}
+	return &side{name: name, addr: addr, clientID: "oracle", vars: map[string]any{}, symbols: map[string]string{port: "<port>"}}
 }
 
 // learn stores a value under a name and shows it as that name.
@@ -49,9 +51,13 @@ func (s *side) id(name string) [16]byte { v, _ := s.vars[name].([16]byte); retur
 func (s *side) ask(t *testing.T, req kmsg.Request, capture func(*side, kmsg.Response)) map[string]string {
 	t.Helper()
 	if s.conn == nil {
-		conn, err := rawclient.Dial(s.addr, "oracle")
+		conn, err := rawclient.Dial(s.addr, s.clientID)
 		require.NoErrorf(t, err, "%s", s.name)
 		s.conn = conn
+		require.NoError(t, s.conn.SetDeadline(time.Now().Add(patience)))
+		if s.login != nil {
+			require.NoErrorf(t, s.login(conn), "%s", s.name)
+		}
 	}
 	require.NoError(t, s.conn.SetDeadline(time.Now().Add(patience)))
 	if p, ok := req.(*kmsg.ProduceRequest); ok && p.Acks == 0 {

@@ -1,0 +1,4 @@
+package oracle
+
+// toolSubjects are the keys of administration.
+var toolSubjects = []subject{}
