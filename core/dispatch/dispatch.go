@@ -39,6 +39,7 @@ type Dispatcher struct {
 
 	authorizer security.Authorizer
 	audit      security.Audit
+	quotas     security.Quotas
 }
 
 // Option changes what a Dispatcher does.
@@ -89,6 +90,7 @@ type Caller struct {
 	clientID string
 	memory   memory
 	access   access
+	account  account
 	request  request
 }
 
@@ -117,6 +119,7 @@ func (c *Caller) setClientID(id []byte) {
 func (d *Dispatcher) Dispatch(
 	ctx context.Context, from *Caller, payload []byte, lease *guard.Lease, pool *wire.Pool,
 ) (*wire.Buffer, error) {
+	from.account.throttle = 0
 	if from.Session != nil && from.Session.Bare() {
 		return d.token(ctx, from, payload, pool)
 	}
@@ -135,7 +138,7 @@ func (d *Dispatcher) Dispatch(
 	from.setClientID(id)
 	from.request = request{received: wire.PrefixSize + len(payload), codes: tally{route: r}}
 	if known && from.Session != nil {
-		if err := from.Session.Admit(r.spec); err != nil {
+		if err := from.Session.Admit(r.spec, head.Version); err != nil {
 			return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %w", ErrLogin, err))
 		}
 	}
@@ -175,17 +178,14 @@ func (d *Dispatcher) answer(
 		d.metrics.inFlight.Dec()
 		if p := recover(); p != nil {
 			d.metrics.panics.Inc()
-			answer = nil
-			err = &Error{
-				Reason: Panicked, Key: head.Key, Version: head.Version, ClientID: from.clientID,
-				Err: fmt.Errorf("%w: %v", ErrPanic, p), Stack: debug.Stack(),
-			}
+			answer, err = nil, from.panicked(head, p)
 		}
 		r.answered(head.Version, time.Since(started)-began, from.request, answer)
 		if span != nil {
 			end(span, from.request, answer, err)
 		}
 	}()
+	d.open(from, r)
 	req := r.NewRequest()
 	req.SetVersion(head.Version)
 	resp, err := d.respond(ctx, r, from, req, body)
@@ -193,10 +193,14 @@ func (d *Dispatcher) answer(
 	case err != nil:
 		return nil, from.fail(head, reasonOf(err), err)
 	case resp == nil:
+		d.charge(r, from, head, nil, nil, 0)
 		return nil, nil
 	}
 	resp.SetVersion(head.Version)
-	return d.encode(r, from, head, resp, pool)
+	if answer, err = d.encode(r, from, head, resp, pool); err == nil && d.quotas != nil {
+		d.charge(r, from, head, resp, answer, time.Since(started)-began-from.request.waited)
+	}
+	return answer, err
 }
 
 // respond checks, decodes and handles a request.
@@ -236,6 +240,7 @@ func (d *Dispatcher) call(from *Caller, key int16) handler.Call {
 		Principal: from.principal(),
 		Listener:  from.Listener,
 		Access:    d.accessOf(from, key),
+		Account:   from.account.forHandlers(),
 		Login:     from.login(),
 		MaxFrame:  d.limits.MaxFrame,
 		APIs:      d.apis,
@@ -258,19 +263,31 @@ func (d *Dispatcher) encode(
 		size = r.spec.EncodedSize(resp)
 	}
 	out := pool.Get(size)
-	out.B = wire.AppendResponseHeader(out.B, head.Key, resp.IsFlexible(), head.CorrelationID)
-	out.B = resp.AppendTo(out.B)
+	write(out, head, resp)
 	if n := wire.PayloadSize(out.B); n > d.limits.MaxFrame {
 		pool.Put(out)
 		return nil, from.fail(head, AnswerTooLarge, fmt.Errorf("%w: %d bytes, %d allowed",
 			ErrAnswerTooLarge, n, d.limits.MaxFrame))
 	}
-	wire.Finish(out.B)
 	return out, nil
+}
+
+// write writes an answer, length prefix included, in place of what out holds.
+func write(out *wire.Buffer, head wire.Header, resp kmsg.Response) {
+	out.B = wire.AppendResponseHeader(out.B[:0], head.Key, resp.IsFlexible(), head.CorrelationID)
+	out.B = resp.AppendTo(out.B)
+	wire.Finish(out.B)
 }
 
 func (c *Caller) fail(head wire.Header, why Reason, err error) *Error {
 	return &Error{Reason: why, Key: head.Key, Version: head.Version, ClientID: c.clientID, Err: err}
+}
+
+// panicked is the error of a request whose handler did.
+func (c *Caller) panicked(head wire.Header, with any) *Error {
+	err := c.fail(head, Panicked, fmt.Errorf("%w: %v", ErrPanic, with))
+	err.Stack = debug.Stack()
+	return err
 }
 
 // reasonOf classifies an error of respond.
@@ -280,6 +297,8 @@ func reasonOf(err error) Reason {
 		return BadRequest
 	case errors.Is(err, guard.ErrBudget):
 		return OverBudget
+	case errors.Is(err, ErrLogin):
+		return LoginRefused
 	}
 	return HandlerFailed
 }

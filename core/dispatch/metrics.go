@@ -24,6 +24,7 @@ type metrics struct {
 	unknownKey           prometheus.Counter
 	unsupported, badBody *prometheus.CounterVec
 	panics               prometheus.Counter
+	throttling
 }
 
 // The buckets of latencies, in seconds. Requests that wait do so for seconds;
@@ -61,6 +62,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		unsupported: counters("unsupported_version_requests_total", "Requests of a version outside the served range, by API.", "api"),
 		badBody:     counters("bad_requests_total", "Requests whose body the guard refused before a handler saw it, by API.", "api"),
 		panics:      counter("handler_panics_total", "Panics of handlers; each closed its connection."),
+		throttling:  newThrottling(counters),
 	}
 	if reg == nil {
 		return m, nil
@@ -69,6 +71,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	for _, c := range []prometheus.Collector{
 		m.requests, m.duration, m.processing, m.received, m.sent, m.codes,
 		m.inFlight, m.unknownKey, m.unsupported, m.badBody, m.panics,
+		m.throttling.requests, m.throttling.seconds,
 	} {
 		errs = append(errs, reg.Register(c))
 	}

@@ -31,16 +31,19 @@ type dispatcherIn struct {
 	// Without an authorizer everything is allowed.
 	Authorizer security.Authorizer `optional:"true"`
 	Audit      security.Audit      `optional:"true"`
+	// Without quotas nothing is bounded.
+	Quotas security.Quotas `optional:"true"`
 }
 
 // Module provides *Table and *Dispatcher from the handlers of the graph,
 // [Limits] and a prometheus.Registerer. With a *tracing.Tracer requests are traced, and
-// with a security.Authorizer they are authorized.
+// with a security.Authorizer they are authorized, with security.Quotas charged.
 var Module = fx.Module("dispatch", fx.Provide(
 	func(in tableIn) (*Table, error) {
 		return NewTable(in.Given.Handlers, in.Given.Replacements, in.Middleware...)
 	},
 	func(in dispatcherIn) (*Dispatcher, error) {
-		return New(in.Table, in.Limits, in.Metrics, WithTracer(in.Tracer), WithAuthorizer(in.Authorizer, in.Audit))
+		return New(in.Table, in.Limits, in.Metrics, WithTracer(in.Tracer), WithAuthorizer(in.Authorizer, in.Audit),
+			WithQuotas(in.Quotas))
 	},
 ))

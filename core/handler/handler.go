@@ -93,6 +93,12 @@ type Spec struct {
 	// Uses is the quota that the key's bytes count for, if any: of the request for
 	// security.ProducedBytes, of the answer for security.FetchedBytes.
 	Uses security.QuotaKind
+	// Throttled makes, of an answer to a client that is over a quota, the one that is
+	// sent in its place; its bytes are not charged then. It may change its argument.
+	// Nil sends the answer as it is.
+	Throttled func(kmsg.Response) kmsg.Response
+	// Unmetered frees the key from quotas.
+	Unmetered bool
 	// Origin names the function that answers, for start-up errors.
 	Origin string
 }
@@ -114,6 +120,9 @@ type Call struct {
 	// Access decides what the caller may do; see Allowed. Nil allows everything,
 	// as a gateway without an authorizer does.
 	Access Access
+	// Account is what quotas leave to the caller; see Change and MaxBytes. Nil bounds
+	// nothing, as a gateway without quotas does.
+	Account Account
 	// Login is the login of the connection. Nil where the listener has none.
 	Login Login
 	// MaxFrame is the largest reply in bytes, its 4-byte length prefix not

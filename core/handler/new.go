@@ -52,6 +52,17 @@ func Authorizes(checks ...Check) Option { return func(s *Spec) { s.Checks = chec
 // Uses declares the quota that the key's bytes count for; see [Spec.Uses].
 func Uses(kind security.QuotaKind) Option { return func(s *Spec) { s.Uses = kind } }
 
+// WhenThrottled tells what to send in place of an answer whose client is over a
+// quota; see [Spec.Throttled].
+func WhenThrottled[R kmsg.Response](instead func(R) R) Option {
+	return func(s *Spec) {
+		s.Throttled = func(resp kmsg.Response) kmsg.Response { return instead(resp.(R)) }
+	}
+}
+
+// Unmetered frees the key from quotas, as Kafka does with logins.
+func Unmetered() Option { return func(s *Spec) { s.Unmetered = true } }
+
 // New makes a Handler from a typed function. The key is read from the request
 // type and all type arguments are inferred:
 //

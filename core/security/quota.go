@@ -17,13 +17,42 @@ const (
 	PartitionChanges           // controller_mutation_rate, in partitions a second (KIP-599)
 )
 
+// QuotaKinds are all kinds but NoQuota.
+var QuotaKinds = []QuotaKind{ProducedBytes, FetchedBytes, RequestTime, PartitionChanges}
+
+// ConnectionRateQuota is Kafka's name of the quota that addresses have.
+const ConnectionRateQuota = "connection_creation_rate"
+
+// String is Kafka's name of the quota; "" for NoQuota.
+func (k QuotaKind) String() string {
+	switch k {
+	case ProducedBytes:
+		return "producer_byte_rate"
+	case FetchedBytes:
+		return "consumer_byte_rate"
+	case RequestTime:
+		return "request_percentage"
+	case PartitionChanges:
+		return "controller_mutation_rate"
+	}
+	return ""
+}
+
 // Quotas keeps account of what clients use (KIP-13, KIP-124, KIP-219). It is
 // asked for every request, from many goroutines at once, and does not block. Every
 // implementation passes securitytest.Quotas.
 type Quotas interface {
 	// Use charges what a client has used: bytes, or seconds of RequestTime. It
-	// returns for how long the client is to be throttled, zero for not at all.
+	// returns for how long the client is to be throttled, in whole milliseconds, zero
+	// for not at all. A negative amount gives back what was charged and not used.
 	Use(who Requester, kind QuotaKind, amount float64) time.Duration
+	// TryUse is Use for what may be refused: of a client that is over its quota
+	// already it charges nothing, and returns for how long that is so; else it charges
+	// and returns zero.
+	TryUse(who Requester, kind QuotaKind, amount float64) time.Duration
+	// Most is how much a client may use at once and, having used nothing before, not
+	// be over its quota: +Inf where no quota matches.
+	Most(who Requester, kind QuotaKind) float64
 	// ConnectionRate is how many connections a second an address may make, 0 for
 	// any number (connection_creation_rate of the entity ip, KIP-612).
 	ConnectionRate(host string) float64

@@ -22,6 +22,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/settings"
 )
 
@@ -33,7 +34,8 @@ type Store interface {
 
 // New returns the handler.
 func New(store Store, limits settings.Fetch) handler.Handler {
-	return handler.New(4, 18, shape, handler.CloseConnection, fetcher{store, limits}.fetch, handler.Sized(size))
+	return handler.New(4, 18, shape, handler.CloseConnection, fetcher{store, limits}.fetch,
+		handler.Sized(size), handler.Uses(security.FetchedBytes), handler.WhenThrottled(empty))
 }
 
 type fetcher struct {
@@ -62,7 +64,7 @@ func (f fetcher) fetch(ctx context.Context, call handler.Call, req *kmsg.FetchRe
 	}
 	w.store, w.call = f.store, call
 	// A negative limit counts as none at all, which still lets one batch pass.
-	w.maxBytes = max(0, int(min(req.MaxBytes, f.limits.MaxBytes)))
+	w.maxBytes = min(max(0, int(min(req.MaxBytes, f.limits.MaxBytes))), call.MaxBytes())
 	if call.MaxFrame > 0 {
 		w.maxBytes = max(0, min(w.maxBytes, call.MaxFrame-w.overhead()))
 	}
@@ -79,6 +81,10 @@ func (f fetcher) fetch(ctx context.Context, call handler.Call, req *kmsg.FetchRe
 	resp.Topics = w.response(req)
 	return resp, nil
 }
+
+// empty is the answer to a client that is over its quota, as Kafka makes it: the
+// records wait until it may have them.
+func empty(*kmsg.FetchResponse) *kmsg.FetchResponse { return kmsg.NewPtrFetchResponse() }
 
 // size is about the length of an encoded response, so that the records are
 // copied into a buffer that holds them all.

@@ -26,6 +26,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // Store is what the handler needs of a backend.
@@ -39,7 +40,8 @@ const longest = 30 * time.Second
 
 // New returns the handler.
 func New(store Store) handler.Handler {
-	return handler.New(3, 13, shape, handler.CloseConnection, producer{store}.produce, handler.AdvertiseFrom(0))
+	return handler.New(3, 13, shape, handler.CloseConnection, producer{store}.produce,
+		handler.AdvertiseFrom(0), handler.Uses(security.ProducedBytes))
 }
 
 type producer struct{ store Store }
