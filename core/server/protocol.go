@@ -39,6 +39,12 @@ type Logins interface {
 	// mechanisms; none stands for all that are configured. who is the client as its
 	// connection tells.
 	Session(who security.Requester, mechanisms []string) dispatch.Session
+	// Check says what is wrong with the mechanisms of a listener: one that is not
+	// configured, or, where none is listed, that none is. Nil when they will do.
+	Check(mechanisms []string) error
+	// MaxToken is the longest token of a client, in bytes. Until it is logged in, a
+	// client may send nothing that is longer, but for the header.
+	MaxToken() int
 }
 
 // ListenerConfig is one listener, a section of "listeners" named after it.
