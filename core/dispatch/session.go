@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -12,12 +13,13 @@ import (
 )
 
 // Session is the login of one connection. It is used by one request at a time,
-// but for Principal and LoggedIn.
+// but for Principal and LoggedIn, which are asked from other goroutines, too.
 type Session interface {
 	handler.Login
 	// Admit reports why a request may not be answered now: the client has yet to
 	// log in, its login has expired, or it failed. The error closes the connection.
-	Admit(spec handler.Spec) error
+	// The version may be one that spec does not serve.
+	Admit(spec handler.Spec, version int16) error
 	// Bare reports whether the next frame is a token without a header, as they
 	// follow version 0 of SaslHandshake.
 	Bare() bool
@@ -59,10 +61,24 @@ func (c *Caller) login() handler.Login {
 }
 
 // token answers a frame that is a bare token of a login: with a bare token.
-func (d *Dispatcher) token(ctx context.Context, from *Caller, token []byte, pool *wire.Pool) (*wire.Buffer, error) {
+func (d *Dispatcher) token(
+	ctx context.Context, from *Caller, token []byte, pool *wire.Pool,
+) (answer *wire.Buffer, err error) {
+	head := wire.Header{Key: int16(kmsg.SASLHandshake)} // which announced the token
+	defer func() {
+		if p := recover(); p != nil {
+			d.metrics.panics.Inc()
+			answer, err = nil, from.panicked(head, p)
+		}
+	}()
+	ctx, end := d.call(from, head.Key).Park(ctx)
+	defer end()
 	done := from.Session.Authenticate(ctx, token)
-	if done.Code != 0 {
-		return nil, from.fail(wire.Header{Key: int16(kmsg.SASLHandshake)}, LoginRefused, ErrLogin)
+	switch {
+	case done.Err != nil:
+		return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %w", ErrLogin, done.Err))
+	case done.Code != 0: // a bare token has no room for a code
+		return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %s", ErrLogin, done.Message))
 	}
 	out := pool.Get(len(done.Token))
 	out.B = append(out.B, 0, 0, 0, 0) // the length, which Finish writes

@@ -46,6 +46,10 @@ type Authenticated struct {
 	// Lifetime is how long the login is good for, once it is complete; zero has no
 	// end.
 	Lifetime int64 // ms
+	// Err closes the connection in place of any answer: the token was no part of a
+	// login, or nobody could tell whether it is right, which must not look as if it
+	// were wrong.
+	Err error
 }
 
 // Check is something that a handler asks an authorizer. Declared checks are the

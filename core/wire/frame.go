@@ -66,15 +66,15 @@ func (r *Reader) Detach() {
 func (r *Reader) Await() error { return r.need(1) }
 
 // Prefix reads the length prefix of the next frame and returns the length of
-// its payload in bytes: between MinPayload and the reader's limit. It may be
+// its payload in bytes: between 1 and the reader's limit. It may be
 // called again before the frame is read.
 func (r *Reader) Prefix() (int, error) {
 	if err := r.need(PrefixSize); err != nil {
 		return 0, unexpected(err)
 	}
 	n := int(int32(binary.BigEndian.Uint32(r.buf[r.r:])))
-	if n < MinPayload || n > r.max {
-		return 0, fmt.Errorf("%w: %d bytes, legal are %d to %d", ErrFrameSize, n, MinPayload, r.max)
+	if n < 1 || n > r.max {
+		return 0, fmt.Errorf("%w: %d bytes, legal are 1 to %d", ErrFrameSize, n, r.max)
 	}
 	return n, nil
 }

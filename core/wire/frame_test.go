@@ -118,7 +118,6 @@ func TestPrefix(t *testing.T) {
 		{"negative", []byte{0xff, 0xff, 0xff, 0xff}},
 		{"the most negative", []byte{0x80, 0, 0, 0}},
 		{"zero", []byte{0, 0, 0, 0}},
-		{"below a header", []byte{0, 0, 0, 9}},
 		{"one above the limit", binary.BigEndian.AppendUint32(nil, testMax+1)},
 		{"TLS hello", []byte{0x16, 0x03, 0x01, 0x02, 0x00}},
 		{"HTTP", []byte("GET / HTTP/1.1\r\n\r\n")},
@@ -129,6 +128,12 @@ func TestPrefix(t *testing.T) {
 			require.ErrorIs(t, err, ErrFrameSize)
 		})
 	}
+	t.Run("a byte, as some tokens of logins have", func(t *testing.T) {
+		t.Parallel()
+		f, err := next(NewReader(bytes.NewReader([]byte{0, 0, 0, 1, 7}), new(Pool), testMax), new(guard.Lease))
+		require.NoError(t, err)
+		require.Equal(t, []byte{7}, f.Payload)
+	})
 	t.Run("the limit itself", func(t *testing.T) {
 		t.Parallel()
 		// A reader without a pool panics when it lends a buffer.
