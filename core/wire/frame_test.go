@@ -132,7 +132,7 @@ func TestPrefix(t *testing.T) {
 		t.Parallel()
 		f, err := next(NewReader(bytes.NewReader([]byte{0, 0, 0, 1, 7}), new(Pool), testMax), new(guard.Lease))
 		require.NoError(t, err)
-		require.Equal(t, []byte{7}, f.Payload)
+		require.Equal(t, []byte{7}, f)
 	})
 	t.Run("the limit itself", func(t *testing.T) {
 		t.Parallel()
