@@ -13,6 +13,9 @@ const (
 type ScramCredential struct {
 	Iterations                 int32
 	Salt, StoredKey, ServerKey []byte
+	// Fixed marks a user that clients cannot alter, because the operator wrote it
+	// down elsewhere.
+	Fixed bool
 }
 
 // ScramChange changes one credential of one user: a nil Credential deletes it.
@@ -30,7 +33,8 @@ type ScramUser struct {
 }
 
 // ScramCredentials keeps the credentials of users. Logins look at them, and the
-// keys 50 and 51 manage them.
+// keys 50 and 51 manage them. It is used from many goroutines at once. Every
+// implementation passes securitytest.ScramCredentials.
 type ScramCredentials interface {
 	// ScramCredential returns a credential, from memory; ok is false where there
 	// is none.
@@ -39,6 +43,8 @@ type ScramCredentials interface {
 	ScramUsers(ctx context.Context) ([]ScramUser, error)
 	// AlterScramCredentials makes the changes, all in one step, and returns when
 	// they are in force and will outlive a restart. A nil Credential of a user
-	// without one does nothing: who cares looks first.
+	// without one does nothing: who cares looks first. One change of a user with
+	// Fixed credentials refuses them all. After an error all changes were made or
+	// none; which of these is settled by making them again.
 	AlterScramCredentials(ctx context.Context, changes []ScramChange) error
 }

@@ -1,0 +1,46 @@
+package scram
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha512"
+
+	"github.com/iggykafka/gateway/core/security"
+)
+
+// fakes makes credentials of users that do not exist. They are made from a secret
+// of the process, so that a name has the same salt whenever it is asked for.
+type fakes struct{ secret []byte }
+
+func newFakes() fakes {
+	secret := make([]byte, sha512.Size)
+	rand.Read(secret) // it never fails
+	return fakes{secret}
+}
+
+// shapeOf tells how most credentials look, as far as it is known.
+func shapeOf(users security.ScramCredentials, mechanism int8) security.ScramShape {
+	if s, ok := users.(security.ScramShapes); ok {
+		return s.TypicalScramShape(mechanism)
+	}
+	return security.KafkaScramShape
+}
+
+// credential returns the false credential of a user. Salts are far below the 16,320
+// bytes that Expand can make, so it does not fail.
+func (f fakes) credential(mechanism int8, user string, shape security.ScramShape) security.ScramCredential {
+	size := security.ScramHash(mechanism)().Size()
+	raw, _ := hkdf.Expand(sha512.New, f.secret, security.ScramName(mechanism)+"/"+user, shape.SaltLength+2*size)
+	salt := raw[:shape.SaltLength]
+	if shape.SaltIsText {
+		for i, b := range salt {
+			salt[i] = "0123456789abcdefghijklmnopqrstuvwxyz"[int(b)%36]
+		}
+	}
+	return security.ScramCredential{
+		Iterations: shape.Iterations,
+		Salt:       salt,
+		StoredKey:  raw[len(salt) : len(salt)+size],
+		ServerKey:  raw[len(salt)+size:],
+	}
+}

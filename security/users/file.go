@@ -1,0 +1,85 @@
+package users
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/security"
+)
+
+// maxFile is the largest users file, in bytes: about 100,000 users.
+const maxFile = 32 << 20
+
+// readFile puts the users of the file in force.
+func (s *Store) readFile() error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	raw, err := slurp(s.file)
+	if err != nil {
+		return fmt.Errorf("sasl.users_file: %w", err)
+	}
+	fixed, names, err := parseFile(raw)
+	if err != nil {
+		return fmt.Errorf("sasl.users_file: %s: %w", s.file, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fixed, s.names = fixed, names
+	return nil
+}
+
+func slurp(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(raw) > maxFile {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
+	}
+	return raw, err
+}
+
+// reread is readFile once the gateway runs: a file that cannot be read leaves in
+// force what was.
+func (s *Store) reread() {
+	if err := s.readFile(); err != nil {
+		s.log.Error("The users file has changed and cannot be read; what it said before stays in force.", zap.Error(err))
+		return
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.log.Info("The users file has been read again.", zap.String("file", s.file), zap.Int("users", len(s.names)))
+}
+
+// parseFile reads all lines. An error names the line and has nothing of it.
+func parseFile(raw []byte) (map[id]security.ScramCredential, map[string]bool, error) {
+	found, names := map[id]security.ScramCredential{}, map[string]bool{}
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	lines.Buffer(nil, maxFile)
+	n := 0
+	for lines.Scan() {
+		n++
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		key, c, err := parseLine(line)
+		if err != nil {
+			return nil, nil, fmt.Errorf("line %d: the line %w", n, err)
+		}
+		if _, twice := found[key]; twice {
+			return nil, nil, fmt.Errorf("line %d: the user has a credential of this mechanism already", n)
+		}
+		c.Fixed = true
+		found[key], names[key.user] = c, true
+	}
+	return found, names, lines.Err()
+}
