@@ -35,6 +35,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/dispatch"
+	"github.com/iggykafka/gateway/core/sasl"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/core/telemetry"
 	"github.com/iggykafka/gateway/core/tracing"
@@ -76,9 +77,12 @@ import (
 	"github.com/iggykafka/gateway/handlers/offsetforleaderepoch"
 	"github.com/iggykafka/gateway/handlers/produce"
 	"github.com/iggykafka/gateway/handlers/pushtelemetry"
+	"github.com/iggykafka/gateway/handlers/saslauthenticate"
+	"github.com/iggykafka/gateway/handlers/saslhandshake"
 	"github.com/iggykafka/gateway/handlers/syncgroup"
 	"github.com/iggykafka/gateway/handlers/unregisterbroker"
 	"github.com/iggykafka/gateway/handlers/updatefeatures"
+	"github.com/iggykafka/gateway/security/plain"
 )
 
 // Plugins is the whole gateway.
@@ -110,7 +114,10 @@ func Core() fx.Option {
 // listeners, mechanisms to log in, authorizers, quotas, the audit. Which of them
 // are used is the configuration's choice; all may be missing.
 func Security() fx.Option {
-	return fx.Options()
+	return fx.Options(
+		sasl.Module,
+		plain.Module,
+	)
 }
 
 // Handlers answers the API keys, one line each.
@@ -129,6 +136,7 @@ func Handlers(opts ...Option) fx.Option {
 		api{14, syncgroup.Module},
 		api{15, describegroups.Module},
 		api{16, listgroups.Module},
+		api{17, saslhandshake.Module},
 		api{18, apiversions.Module},
 		api{19, createtopics.Module},
 		api{20, deletetopics.Module},
@@ -139,6 +147,7 @@ func Handlers(opts ...Option) fx.Option {
 		api{33, alterconfigs.Module},
 		api{34, alterreplicalogdirs.Module},
 		api{35, describelogdirs.Module},
+		api{36, saslauthenticate.Module},
 		api{37, createpartitions.Module},
 		api{42, deletegroups.Module},
 		api{43, electleaders.Module},

@@ -109,8 +109,8 @@ func TestWithout(t *testing.T) {
 	want := slices.DeleteFunc(slices.Clone(whole.APIs()), func(r handler.Range) bool { return r.Key == 15 || r.Key == 16 })
 	require.Equal(t, want, table.APIs())
 
-	_, _, err = compose(t, gateway.Plugins(gateway.Without(kmsg.SASLHandshake)))
-	require.ErrorContains(t, err, "gateway.Without(17): the list has no handler for key 17 (SASLHandshake)")
+	_, _, err = compose(t, gateway.Plugins(gateway.Without(kmsg.AddPartitionsToTxn)))
+	require.ErrorContains(t, err, "gateway.Without(24): the list has no handler for key 24 (AddPartitionsToTxn)")
 }
 
 // Coordinators save no more of a group than backends take.

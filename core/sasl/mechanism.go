@@ -6,6 +6,8 @@ package sasl
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/iggykafka/gateway/core/security"
@@ -26,9 +28,16 @@ type Exchange interface {
 	// Next takes a token of the client and returns what the server says to it. The
 	// token is valid only until Next returns. A non-nil Login means that the client
 	// has proved who it is, and that the answer is the last one. An error ends the
-	// exchange: a *Refused says why to the client, any other only to the log.
+	// exchange: a *Refused says why to the client, any other only to the log; the
+	// client gets Kafka's general message then. One that is ErrUnavailable, or that
+	// of a context, closes the connection without an answer.
 	Next(ctx context.Context, token []byte) (answer []byte, done *Login, err error)
 }
+
+// ErrUnavailable marks errors after which nobody knows whether the client proved who
+// it is, such as a server that does not answer. The client may try again, which
+// stock clients do when their connection closes, but not after a refusal.
+var ErrUnavailable = errors.New("the login could not be checked")
 
 // Login is a login that succeeded.
 type Login struct {
@@ -45,7 +54,8 @@ type Refused struct {
 	// Empty stands for Kafka's own general message.
 	Message string
 	// Answer is sent in place of an error, where the mechanism has its own way to
-	// refuse and the client has to answer to it; nil otherwise.
+	// refuse and the client has to answer to it; nil otherwise. Whatever the client
+	// answers gets Message.
 	Answer []byte
 	// Cause is for the audit; nil where Message says it all.
 	Cause error
@@ -64,3 +74,11 @@ func (r *Refused) Error() string {
 
 // Unwrap returns the cause.
 func (r *Refused) Unwrap() error { return r.Cause }
+
+// cut shortens a text to n bytes of whole characters.
+func cut(s string, n int) string {
+	if len(s) > n {
+		s = s[:n]
+	}
+	return strings.ToValidUTF8(s, "")
+}

@@ -1,9 +1,30 @@
 package sasl
 
-import "go.uber.org/fx"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/core/server"
+)
 
 // Out is what adds a mechanism to those that sasl.mechanisms may name.
 type Out struct {
 	fx.Out
 	Mechanism Mechanism `group:"gateway.mechanisms"`
 }
+
+type params struct {
+	fx.In
+	Config     Config
+	Mechanisms []Mechanism    `group:"gateway.mechanisms"`
+	Audit      security.Audit `optional:"true"`
+	Metrics    prometheus.Registerer
+}
+
+// Module provides *Sasl, which is server.Logins, from the mechanisms of the graph,
+// a [Config] and a prometheus.Registerer.
+var Module = fx.Module("sasl", fx.Provide(fx.Annotate(
+	func(p params) (*Sasl, error) { return New(p.Config, p.Mechanisms, p.Audit, p.Metrics) },
+	fx.As(fx.Self()), fx.As(new(server.Logins)),
+)))

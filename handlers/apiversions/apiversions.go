@@ -31,7 +31,8 @@ const minVersion, maxVersion = 0, 5
 // New returns the handler for a cluster.
 func New(c *cluster.Cluster) handler.Handler {
 	bad := handler.InvalidRequest(func(r *kmsg.ApiVersionsResponse, code int16) { r.ErrorCode = code })
-	return handler.New(minVersion, maxVersion, shape, bad, server{c}.apiVersions, handler.Unsupported(unsupported))
+	return handler.New(minVersion, maxVersion, shape, bad, server{c}.apiVersions,
+		handler.Unsupported(unsupported), handler.BeforeLogin())
 }
 
 // unsupported answers a version outside the range. It carries version 0.

@@ -1,0 +1,149 @@
+package sasl
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+const (
+	// rememberedSources is of how many addresses failures are remembered. Of more
+	// the oldest are forgotten, whose next failure has the shortest delay again.
+	rememberedSources = 4096
+	// forgetFailures is how long an address is remembered after its last failure.
+	forgetFailures = time.Minute
+)
+
+// limiter bounds how many tokens are checked at once, and says how long failures
+// are delayed. Who waits for its turn waits behind those of its own address first,
+// so that no address holds more than its share of the common queue.
+type limiter struct {
+	perSource   int
+	delay, most time.Duration
+	all         chan struct{}
+
+	mu       sync.Mutex
+	sources  map[string]*source // those with a token in work or in the queue
+	failures *simplelru.LRU[string, failures]
+}
+
+// source is the queue of one address.
+type source struct {
+	slots chan struct{}
+	users int // in work and waiting
+}
+
+// failures is how often an address failed lately.
+type failures struct {
+	count int
+	last  time.Time
+}
+
+func newLimiter(c Config) *limiter {
+	remembered, err := simplelru.NewLRU[string, failures](rememberedSources, nil)
+	if err != nil {
+		panic(err) // the size is a constant above zero
+	}
+	return &limiter{
+		perSource: c.MaxLoginsPerAddress, delay: c.FailureDelay, most: c.MaxFailureDelay,
+		all: make(chan struct{}, c.MaxLogins), sources: map[string]*source{}, failures: remembered,
+	}
+}
+
+// enter waits for the turn of a token from host; leave ends it. The error is that
+// of ctx.
+func (l *limiter) enter(ctx context.Context, host string) (leave func(), err error) {
+	from := sourceOf(host)
+	own := l.join(from)
+	select {
+	case own.slots <- struct{}{}:
+	case <-ctx.Done():
+		l.part(from, own)
+		return nil, ctx.Err()
+	}
+	select {
+	case l.all <- struct{}{}:
+	case <-ctx.Done():
+		<-own.slots
+		l.part(from, own)
+		return nil, ctx.Err()
+	}
+	return func() {
+		<-l.all
+		<-own.slots
+		l.part(from, own)
+	}, nil
+}
+
+func (l *limiter) join(from string) *source {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.sources[from]
+	if s == nil {
+		s = &source{slots: make(chan struct{}, l.perSource)}
+		l.sources[from] = s
+	}
+	s.users++
+	return s
+}
+
+func (l *limiter) part(from string, s *source) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.users--; s.users == 0 {
+		delete(l.sources, from)
+	}
+}
+
+// failed remembers a failure of host and returns how long its answer is delayed.
+func (l *limiter) failed(host string) time.Duration {
+	from, now := sourceOf(host), time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, _ := l.failures.Get(from)
+	if now.Sub(f.last) >= forgetFailures {
+		f.count = 0
+	}
+	delay := l.most
+	if doubled := l.delay << min(f.count, 16); doubled < l.most { // 2^16 times 1 ms is above longestDelay
+		delay = doubled
+	}
+	l.failures.Add(from, failures{min(f.count+1, 16), now})
+	return delay
+}
+
+// sourceOf is what an address counts as: an IPv6 network of 64 bits, which is what
+// one customer has, is one source.
+func sourceOf(host string) string {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	addr = addr.Unmap().WithZone("")
+	if addr.Is4() {
+		return addr.String()
+	}
+	network, err := addr.Prefix(64)
+	if err != nil {
+		return host
+	}
+	return network.String()
+}
+
+// wait waits for d, or until ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
