@@ -30,8 +30,10 @@ func boundsOf(f field) bounds {
 	case f.value.Type().Bits() == 32:
 		b.most = math.MaxInt32
 	}
-	switch f.key {
+	switch general(f.key) {
 	case "node_id",
+		"max_connections_per_address",    // 0: any number
+		"listeners.NAME.max_connections", // 0: any number
 		"shutdown_drain",                 // 0: requests in work are abandoned at once
 		"budget_wait",                    // 0: not at all
 		"offsets.metadata_max",           // 0: only empty metadata

@@ -58,6 +58,8 @@ func collect(t *testing.T, docs *bytes.Buffer, prefix string, section reflect.Ty
 		case tag == "":
 		case f.Type.Kind() == reflect.Struct:
 			collect(t, docs, prefix+tag+".", f.Type)
+		case f.Type.Kind() == reflect.Map:
+			collect(t, docs, prefix+tag+"."+anyName+".", f.Type.Elem())
 		default:
 			fmt.Fprintf(docs, "%s %s\n", prefix+tag, sentence(f.Name, comments[f.Name]))
 		}
@@ -111,13 +113,12 @@ var defaultInText = regexp.MustCompile(`\b[Dd]efault ((?:[^:;).]|\.\d)+)`)
 
 // Every key says what it means, and the default that it names is the true one.
 func TestEveryKeySaysItsDefault(t *testing.T) {
-	config := DefaultConfig()
-	for _, f := range fieldsOf(&config) {
+	for _, f := range documented() {
 		switch found := defaultInText.FindStringSubmatch(f.doc); {
-		case kindOf(f) == "text" && f.value.String() == "":
+		case kindOf(f) == "text" && f.value.String() == "", kindOf(f) == "list" && f.value.Len() == 0:
 			require.Contains(t, f.doc, `(default "": `, f.key)
 		case kindOf(f) == "text":
-			require.Contains(t, strings.ToLower(f.doc), "default "+f.value.String(), f.key)
+			require.Contains(t, strings.ToLower(f.doc), "default "+strings.ToLower(f.value.String()), f.key)
 		case found == nil:
 			t.Errorf("%s: the comment at its field has no (default ...): %q", f.key, f.doc)
 		default:

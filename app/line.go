@@ -37,6 +37,12 @@ func parseLine(args []string) (line, error) {
 	set.BoolVar(&l.json, "json", false, "")
 	set.StringSliceVarP(&l.bootstrap, "bootstrap", "b", nil, "")
 	defaults := DefaultConfig()
+	for _, arg := range args {
+		if name, found := strings.CutPrefix(arg, "--"); found {
+			name, _, _ = strings.Cut(name, "=")
+			addParts(&defaults, name)
+		}
+	}
 	for _, f := range fieldsOf(&defaults) {
 		set.String(f.key, formatField(f), "")
 		if kindOf(f) == "bool" {

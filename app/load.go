@@ -55,15 +55,17 @@ type source struct {
 func load(path string, environ []string, flags map[string]string) (loaded, error) {
 	l := loaded{Config: DefaultConfig(), origin: map[string]string{}}
 	var faults Faults
+	sources := []source{fromFile(path, &faults), fromEnv(environ), fromFlags(flags)}
+	for _, src := range sources {
+		for _, key := range src.values.Keys() {
+			addParts(&l.Config, key)
+		}
+	}
 	fields := map[string]field{}
 	for _, f := range fieldsOf(&l.Config) {
 		fields[f.key] = f
 	}
-	for _, src := range []source{
-		fromFile(path, &faults),
-		fromEnv(environ),
-		fromFlags(flags),
-	} {
+	for _, src := range sources {
 		l.apply(src, fields, &faults)
 	}
 	l.check(&faults)
@@ -85,8 +87,11 @@ func (l *loaded) apply(src source, fields map[string]field, faults *Faults) {
 				faults.add("%s: %v (%s)", key, err, src.origin(key))
 			}
 			l.origin[key] = src.origin(key)
-		case isSection(key, fields) && isEmpty(raw):
+		case isEmpty(raw) && (isSection(key, fields) || isNamed(key, &l.Config)):
 			// a section whose keys are all commented out
+		case isNamed(key, &l.Config):
+			faults.add("%s: is a section of sections; give each a name, and set the keys in it, such as %s (%s)",
+				key, firstOf(key, documentedKeys()), src.origin(key))
 		case isSection(key, fields):
 			faults.add("%s: is a section; set the keys in it, such as %s (%s)", key, firstOf(key, fields), src.origin(key))
 		default:
@@ -110,6 +115,20 @@ func firstOf(section string, fields map[string]field) string {
 		return ""
 	}
 	return slices.Min(in)
+}
+
+// isNamed reports whether a key is a section whose parts the user names.
+func isNamed(key string, c *Config) bool {
+	return slices.ContainsFunc(namedSections(c), func(s namedSection) bool { return s.key == key })
+}
+
+// documentedKeys returns documented by key.
+func documentedKeys() map[string]field {
+	keys := map[string]field{}
+	for _, f := range documented() {
+		keys[f.key] = f
+	}
+	return keys
 }
 
 func isEmpty(raw any) bool {

@@ -43,7 +43,7 @@ func (p program) serve(ctx context.Context, l loaded) error {
 	if err := p.start(ctx, app); err != nil {
 		return cause(err)
 	}
-	fmt.Fprintf(p.out, "kafka-gateway is ready on %s\n", srv.Addr())
+	fmt.Fprintf(p.out, "kafka-gateway is ready on %s\n", addresses(srv.Bound()))
 	select {
 	case s := <-p.signals:
 		log.Info("stopping", zap.Stringer("signal", s))
@@ -52,6 +52,19 @@ func (p program) serve(ctx context.Context, l loaded) error {
 		err = errors.New("the gateway cannot go on; the log says why")
 	}
 	return errors.Join(err, p.stop(app, l.Server.ShutdownDrain+stopGrace))
+}
+
+// addresses names the listeners for the ready line. One that is plain is its address
+// alone; of several the first comes last, so that the line ends in its address.
+func addresses(bound []server.Bound) string {
+	if len(bound) == 1 && bound[0].Protocol == server.Plaintext {
+		return bound[0].Addr.String()
+	}
+	var all []string
+	for _, b := range append(bound[1:], bound[0]) {
+		all = append(all, fmt.Sprintf("%s %s %s", b.Name, b.Protocol, b.Addr))
+	}
+	return strings.Join(all, ", ")
 }
 
 // openLog returns the program's log, and what is to be done at its end. What

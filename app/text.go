@@ -40,7 +40,8 @@ Configuration:
   --config FILE reads a YAML file. The environment overrides the file, flags override
   both. A key has one name everywhere: storage.dir is nested in YAML, is --storage.dir as
   a flag, and KAFKA_GATEWAY_STORAGE__DIR in the environment, where two underscores nest.
-  KAFKA_GATEWAY_CONFIG names the file where no flag can.
+  KAFKA_GATEWAY_CONFIG names the file where no flag can. NAME stands for a name of your
+  choice: --listeners.external.listen adds a listener named external.
   Durations are written 500ms, 30s, 5m, 24h; sizes in bytes, or 64KiB, 512MiB, 1GiB.
   Zero is refused, except where a key says what it means. Unknown keys stop the start.
 
@@ -50,8 +51,7 @@ Keys:
 // help writes the text of --help.
 func help(w io.Writer) {
 	fmt.Fprint(w, helpText)
-	defaults := DefaultConfig()
-	for _, f := range fieldsOf(&defaults) {
+	for _, f := range documented() {
 		fmt.Fprintf(w, "  --%s%s\n", f.key, flagForm(f))
 		for _, line := range wrap(f.doc, 80) {
 			fmt.Fprintf(w, "        %s\n", line)
@@ -74,19 +74,19 @@ func example(w io.Writer) {
 # 5m, 24h; sizes in bytes, or 64KiB, 512MiB, 1GiB. Zero is refused, except where
 # a key says what it means. Unknown keys stop the start.
 `)
-	defaults := DefaultConfig()
 	section := ""
-	for _, f := range fieldsOf(&defaults) {
+	for _, f := range documented() {
 		path := strings.Split(f.key, ".")
 		depth := len(path) - 1
 		indent, name := strings.Repeat("  ", depth), path[depth]
 		fmt.Fprintln(w)
 		for level := range path[:depth] {
 			if in := strings.Join(path[:level+1], ".") + "."; !strings.HasPrefix(section, in) {
-				fmt.Fprintf(w, "%s%s:\n", strings.Repeat("  ", level), path[level])
+				fmt.Fprintf(w, "%s%s%s:\n", strings.Repeat("  ", level), onlyExample(path[level] == anyName), path[level])
 			}
 		}
 		section = strings.TrimSuffix(f.key, name)
+		indent += onlyExample(isExample(f.key))
 		for _, line := range wrap(f.doc, 80-len(indent)-2) {
 			fmt.Fprintf(w, "%s# %s\n", indent, line)
 		}
@@ -94,10 +94,21 @@ func example(w io.Writer) {
 	}
 }
 
+// onlyExample returns what comments a line out.
+func onlyExample(yes bool) string {
+	if yes {
+		return "# "
+	}
+	return ""
+}
+
 // yamlValue writes a value for YAML. Text is quoted where YAML would read
 // something else.
 func yamlValue(f field) string {
 	value := formatField(f)
+	if kindOf(f) == "list" && value == "" {
+		return "[]"
+	}
 	if kindOf(f) == "text" && (value == "" || strings.ContainsAny(value, ":#{}[]*&!|>'\"%@`, ")) {
 		return fmt.Sprintf("%q", value)
 	}

@@ -53,6 +53,16 @@ func isSecret(key string) bool {
 // the flags, and whatever type YAML saw in the file. The error says how the
 // value is to be written; the caller names the key.
 func setField(f field, raw any) error {
+	if err := setValue(f, raw); err != nil {
+		return err
+	}
+	if f.store != nil {
+		f.store()
+	}
+	return nil
+}
+
+func setValue(f field, raw any) error {
 	text := strings.TrimSpace(fmt.Sprint(raw))
 	if _, isText := raw.(string); !isText && raw != nil && isSecret(f.key) {
 		return fmt.Errorf("is not text; write it in quotes") // YAML reads 0123 as 83

@@ -14,6 +14,7 @@ package gatewaytest
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -34,7 +35,8 @@ import (
 // patience bounds start and stop: far more than either ever takes.
 const patience = time.Minute
 
-// Start runs a gateway until the end of the test and returns its address. The
+// Start runs a gateway until the end of the test and returns the address of its
+// first listener. The
 // options are modules to add, and those of this package. A gateway that does
 // not start or stop in order fails the test.
 func Start(t testing.TB, opts ...fx.Option) (addr string) {
@@ -83,6 +85,13 @@ func Start(t testing.TB, opts ...fx.Option) (addr string) {
 		}
 		*s.adminTo = second.Admin.URL()
 	}
+	for _, to := range s.listenersTo {
+		for _, b := range srv.Bound() {
+			if b.Name == to.name {
+				*to.addr = b.Addr.String()
+			}
+		}
+	}
 	return srv.Addr().String()
 }
 
@@ -128,12 +137,40 @@ func Admin(url *string) fx.Option {
 	return newOption(func(s *setup) { s.config.Admin.Listen, s.adminTo = "127.0.0.1:0", url })
 }
 
+// Listener adds a listener, on a free port of 127.0.0.1 unless c names an address, and
+// puts its address into addr. The listener of Start goes on to be the one named
+// "default"; a Config can take it away.
+//
+//	var secure string
+//	plain := gatewaytest.Start(t, gatewaytest.Listener("secure", server.ListenerConfig{Protocol: "SASL_PLAINTEXT"}, &secure))
+func Listener(name string, c server.ListenerConfig, addr *string) fx.Option {
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:0"
+	}
+	return newOption(func(s *setup) {
+		listeners := maps.Clone(s.config.Server.Listeners)
+		if listeners == nil {
+			listeners = map[string]server.ListenerConfig{}
+		}
+		listeners[name] = c
+		s.config.Server.Listeners = listeners
+		s.listenersTo = append(s.listenersTo, namedAddr{name, addr})
+	})
+}
+
 // setup is what Start builds a gateway from.
 type setup struct {
 	config  app.Config
 	plugins fx.Option
 	modules []fx.Option
 	adminTo *string
+	// listenersTo is where the addresses of named listeners go.
+	listenersTo []namedAddr
+}
+
+type namedAddr struct {
+	name string
+	addr *string
 }
 
 // option is an fx.Option for the type's sake only: Start reads it before fx

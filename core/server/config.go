@@ -16,20 +16,41 @@ import (
 // said.
 type Config struct {
 	// Listen is the address to listen on, host:port (default 127.0.0.1:9092).
-	// Port 0 picks a free one.
+	// Port 0 picks a free one. It and the three keys that follow are the listener
+	// named "default"; with "" there are only those of the section listeners.
 	Listen string `koanf:"listen"`
 	// Advertise is the address that clients are told to connect to, host or
 	// host:port (default "": the address that listen got). It is needed when
 	// listen names no single address, as 0.0.0.0:9092 does.
 	Advertise string `koanf:"advertise"`
+	// Protocol says how connections are secured: PLAINTEXT, SSL, SASL_PLAINTEXT or
+	// SASL_SSL (default PLAINTEXT).
+	Protocol string `koanf:"protocol"`
+	// Mechanisms lists the ways to log in by SASL, of those in sasl.mechanisms
+	// (default "": all of them).
+	Mechanisms []string `koanf:"mechanisms"`
 	// MaxFrameSize is the largest request and the largest answer, in bytes
 	// (default 104857600). A client that sends more is disconnected.
 	MaxFrameSize int `koanf:"max_frame_size"`
-	// MaxConnections is the number of connections served at once (default
-	// 10000). One more is closed as soon as it is made.
+	// MaxConnections is the number of connections served at once, on all listeners
+	// (default 10000). One more takes the place of the oldest that has made no
+	// request for 5 s, or is closed as soon as it is made.
 	MaxConnections int `koanf:"max_connections"`
+	// MaxConnectionsPerAddress is the number of connections that one address may
+	// have at once, an IPv6 network of 64 bits counting as one address (default 0:
+	// any). One more is closed as soon as it is made.
+	MaxConnectionsPerAddress int `koanf:"max_connections_per_address"`
+	// ConnectionRate is the number of connections a second that are taken, on all
+	// listeners, after as many at once (default 0: any). The others wait.
+	ConnectionRate float64 `koanf:"connection_rate"`
+	// ConnectionRatePerAddress is the number of connections a second that one
+	// address may make, after ten times as many at once (default 0: any). A quota
+	// connection_creation_rate of the address takes its place. One more is closed
+	// as soon as it is made.
+	ConnectionRatePerAddress float64 `koanf:"connection_rate_per_address"`
 	// FirstRequestTimeout closes a connection that has not sent a complete
-	// request this long after it was made (default 30s).
+	// request this long after it was made, or, where it has to, not agreed on TLS
+	// and logged in (default 30s).
 	FirstRequestTimeout time.Duration `koanf:"first_request_timeout"`
 	// IdleTimeout closes a connection that has no request in work and has begun
 	// none for this long (default 10m).
@@ -53,12 +74,15 @@ type Config struct {
 	// RequestMemory is what the body of one request may decode to, in bytes
 	// (default 67108864). A body that decodes to more is a bad request.
 	RequestMemory int64 `koanf:"request_memory"`
+	// Listeners are further listeners, each a section with a name of its own.
+	Listeners map[string]ListenerConfig `koanf:"listeners"`
 }
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
 		Listen:              "127.0.0.1:9092",
+		Protocol:            Plaintext,
 		MaxFrameSize:        100 << 20,
 		MaxConnections:      10_000,
 		FirstRequestTimeout: 30 * time.Second,
@@ -82,23 +106,18 @@ func (c Config) Validate() error {
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 
-	host, _, err := splitAddress(c.Listen, 0)
-	if err != nil {
-		fault("listen: %w", err)
-	}
-	if c.Advertise == "" {
-		if err == nil && wildcard(host) {
-			fault("listen: %q names no single address that clients could be told; set advertise to the host:port they reach", c.Listen)
-		}
-	} else if _, _, err := parseAdvertise(c.Advertise); err != nil {
-		fault("advertise: %w", err)
-	}
+	c.checkListeners(fault)
 	if c.MaxFrameSize < minFrameSize || int64(c.MaxFrameSize) > math.MaxInt32 {
 		fault("max_frame_size: %d is outside %d to %d bytes", c.MaxFrameSize, minFrameSize, math.MaxInt32)
 	}
 	if c.MaxConnections < 1 {
 		fault("max_connections: %d is not positive", c.MaxConnections)
 	}
+	if c.MaxConnectionsPerAddress < 0 {
+		fault("max_connections_per_address: %d is negative", c.MaxConnectionsPerAddress)
+	}
+	checkRate(fault, "connection_rate", c.ConnectionRate)
+	checkRate(fault, "connection_rate_per_address", c.ConnectionRatePerAddress)
 	for _, d := range []struct {
 		key   string
 		value time.Duration

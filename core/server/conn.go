@@ -1,16 +1,17 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"os"
 	"sync/atomic"
 	"time"
 
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/guard"
-	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/wire"
 )
@@ -27,36 +28,49 @@ const (
 // a follower, which leads from then on and hands the request that it reads to
 // nobody before the old leader has reported the end of its own.
 type conn struct {
-	s      *Server
-	nc     socket
-	in     *wire.Reader
-	caller dispatch.Caller
+	s        *Server
+	listener *listener
+	socket   socket
+	nc       net.Conn // what is read and written: the socket, or the transport over it
+	in       *wire.Reader
+	caller   dispatch.Caller
 
 	// ctx ends when the client goes away or the server abandons it.
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	state     atomic.Uint32
-	idleSince atomic.Int64 // nanoseconds since opened
-	opened    time.Time
-	begun     bool // the first request has come
+	state      atomic.Uint32
+	idleSince  atomic.Int64 // nanoseconds since opened
+	mutedUntil atomic.Int64 // nanoseconds since opened
+	opened     time.Time
+	begun      bool // the first request has come, and the client is logged in
+	displaced  atomic.Bool
 
 	follower *time.Timer
 	ended    chan error // from the old leader: how its request ended
+
+	from netip.Addr // as it counts for the limits
+	// Guarded by the server's mu.
+	address *address
+	silent  *list.Element // in the listener's list; nil once the first request has come
 }
 
-func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{s: s, nc: socket{Conn: nc}, opened: time.Now(), ended: make(chan error, 1)}
-	c.in = wire.NewReader(&c.nc, &s.pool, s.cfg.MaxFrameSize)
-	host, port := s.node.Address()
+// newConn returns a connection that begin makes ready.
+func newConn(l *listener, nc net.Conn, from netip.Addr) *conn {
+	return &conn{s: l.s, listener: l, socket: socket{Conn: nc}, from: from, opened: time.Now()}
+}
+
+// begin makes what a connection needs once it has a place.
+func (c *conn) begin() {
+	c.nc = &c.socket
+	c.ended = make(chan error, 1)
 	c.caller = dispatch.Caller{
-		Host: kafkaHost(nc.RemoteAddr()), Drain: s.drain, Principal: security.Anonymous,
-		Listener: handler.Listener{Name: "default", Protocol: "PLAINTEXT", Host: host, Port: port},
+		Host: kafkaHost(c.socket.RemoteAddr()), Drain: c.s.drain,
+		Listener: c.listener.at, Principal: security.Anonymous,
 	}
-	c.ctx, c.cancel = context.WithCancel(s.base)
+	c.ctx, c.cancel = context.WithCancel(c.s.base)
 	c.follower = time.AfterFunc(time.Hour, c.follow)
 	c.follower.Stop()
-	return c
 }
 
 // turn is what one request holds.
@@ -73,7 +87,7 @@ func (t *turn) release() {
 // follow leads on while another goroutine still works on a request.
 func (c *conn) follow() {
 	c.in.Detach() // the request in work may lie in the reader's buffer
-	t := &turn{lease: c.s.budget.LeaseAbove(freeMemory)}
+	t := &turn{}
 	err := c.read(t)
 	if err != nil {
 		c.cancel() // nobody waits for the request in work any more
@@ -89,9 +103,13 @@ func (c *conn) follow() {
 	c.run(t)
 }
 
-// lead reads the first request and goes on from there.
+// lead secures the connection, reads the first request and goes on from there.
 func (c *conn) lead() {
-	t := &turn{lease: c.s.budget.LeaseAbove(freeMemory)}
+	if err := c.secure(); err != nil {
+		c.end(err)
+		return
+	}
+	t := &turn{}
 	if err := c.read(t); err != nil {
 		t.release()
 		c.end(err)
@@ -108,7 +126,7 @@ func (c *conn) run(t *turn) {
 		t.release()
 		if !c.follower.Stop() {
 			if err != nil {
-				c.nc.Close() // ends the follower's wait for a request
+				c.socket.interrupt() // ends the follower's wait for a request
 			}
 			c.ended <- err
 			return
@@ -141,19 +159,74 @@ func (c *conn) work(t *turn) error {
 func (c *conn) answer(t *turn) error {
 	answer, err := c.s.dispatch.Dispatch(c.ctx, &c.caller, t.frame.Payload, &t.lease, &c.s.pool)
 	t.frame.Release()
-	if err != nil || answer == nil {
+	if err != nil {
 		return err
 	}
-	defer c.s.pool.Put(answer)
+	if answer != nil {
+		err = c.send(answer.B)
+		c.s.pool.Put(answer)
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.caller.Session != nil && c.caller.Session.Failed():
+		return errLoginRefused
+	}
+	c.mute(c.caller.Throttled())
+	return nil
+}
+
+// oneRecord is what a transport writes at once without help, in bytes: a record
+// of TLS. held is the buffer that puts several into one write.
+const (
+	oneRecord = 16 << 10
+	held      = 64 << 10
+)
+
+// send writes an answer.
+func (c *conn) send(answer []byte) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	c.s.metrics.sent.Add(float64(len(answer.B)))
-	by := time.Now().Add(c.s.cfg.WriteTimeout + perMiB(len(answer.B)))
-	if err := c.nc.writeAll(answer.B, by); err != nil {
-		return timeout(err, errWriteTimeout)
+	c.s.metrics.sent.Add(float64(len(answer)))
+	c.socket.finishBy(time.Now().Add(c.s.cfg.WriteTimeout + perMiB(len(answer))))
+	var err error
+	if c.listener.transport == nil || len(answer) <= oneRecord {
+		_, err = c.nc.Write(answer)
+	} else {
+		buffer := c.s.pool.Get(held)
+		c.socket.hold(buffer)
+		_, err = c.nc.Write(answer)
+		err = errors.Join(err, c.socket.release())
+		c.s.pool.Put(buffer)
 	}
-	return nil
+	return timeout(err, errWriteTimeout)
+}
+
+// mute leaves the client's requests unread for a time, because it is throttled
+// (KIP-219). The end of the connection ends that, if nothing came before it, and so
+// does a shutdown.
+func (c *conn) mute(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	c.mutedUntil.Store(int64(time.Since(c.opened) + d))
+	c.unmuted()
+}
+
+// unmuted waits until the connection may be read.
+func (c *conn) unmuted() {
+	left := time.Duration(c.mutedUntil.Load()) - time.Since(c.opened)
+	if left <= 0 {
+		return
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+	case <-c.s.drain.Done():
+	}
 }
 
 // read reads the next request.
@@ -161,6 +234,8 @@ func (c *conn) read(t *turn) error {
 	if err := c.await(); err != nil {
 		return err
 	}
+	c.unmuted()
+	t.lease = c.lease()
 	var began time.Time // of a request that is not all here yet
 	if !c.in.Arrived(wire.PrefixSize) {
 		began = time.Now()
@@ -179,7 +254,9 @@ func (c *conn) read(t *turn) error {
 	if t.frame, err = c.in.Frame(c.ctx, size, &t.lease); err != nil {
 		return c.readFailed(err)
 	}
-	c.begun = true
+	if c.caller.Session == nil {
+		c.begins()
+	}
 	c.s.metrics.received.Add(float64(wire.PrefixSize + size))
 	return nil
 }
@@ -188,18 +265,20 @@ func (c *conn) read(t *turn) error {
 // is in work.
 func (c *conn) await() error {
 	for {
+		c.loggedIn()
 		if !c.begun {
-			c.nc.readBy = c.opened.Add(c.s.cfg.FirstRequestTimeout)
+			c.socket.readBy = c.opened.Add(c.s.cfg.FirstRequestTimeout)
 		} else if c.state.Load() == busy {
-			c.nc.readBy = time.Now().Add(c.s.cfg.IdleTimeout)
+			c.socket.readBy = time.Now().Add(c.s.cfg.IdleTimeout)
 		} else {
-			c.nc.readBy = c.opened.Add(time.Duration(c.idleSince.Load()) + c.s.cfg.IdleTimeout)
+			c.socket.readBy = c.opened.Add(time.Duration(c.idleSince.Load()) + c.s.cfg.IdleTimeout)
 		}
 		err := c.in.Await()
+		c.loggedIn()
 		switch {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return err
-		case !c.begun:
+		case !c.begun && c.firstRequestDue():
 			return errFirstRequestTimeout
 		case c.state.Load() == idle && time.Since(c.opened)-time.Duration(c.idleSince.Load()) >= c.s.cfg.IdleTimeout:
 			return errIdleTimeout
@@ -211,7 +290,7 @@ func (c *conn) await() error {
 // one has a limit of its own.
 func (c *conn) readWithin(began time.Time, size int) {
 	if c.begun {
-		c.nc.readBy = began.Add(c.s.cfg.ReadTimeout + perMiB(size))
+		c.socket.readBy = began.Add(c.s.cfg.ReadTimeout + perMiB(size))
 	}
 }
 
@@ -222,20 +301,44 @@ func (c *conn) readFailed(err error) error {
 	return timeout(err, errReadTimeout)
 }
 
-// closeIdle closes the connection unless a request is in work.
+// closeIdle ends the connection unless a request is in work.
 func (c *conn) closeIdle() {
 	if c.state.CompareAndSwap(idle, closed) {
-		c.nc.Close()
+		c.socket.interrupt()
+		c.cancel() // what its transport waits for
 	}
+}
+
+// displace ends the connection because another one needs its place.
+func (c *conn) displace() {
+	c.displaced.Store(true)
+	c.socket.interrupt()
+	c.cancel()
 }
 
 // end closes the connection, for a reason. It is the last thing that its last
 // goroutine does.
 func (c *conn) end(err error) {
-	c.nc.Close()
+	if c.displaced.Load() {
+		err = errDisplaced
+	}
+	c.hangUp()
 	c.cancel()
 	c.report(err)
 	c.s.forget(c)
+}
+
+// goodbye is how long a transport may take to say that the connection ends. A client
+// that takes no more bytes must not hold up anything.
+const goodbye = 100 * time.Millisecond
+
+// hangUp closes the connection.
+func (c *conn) hangUp() {
+	if c.nc != &c.socket {
+		c.socket.finishBy(time.Now().Add(goodbye))
+		c.nc.Close()
+	}
+	c.socket.Conn.Close()
 }
 
 // perMiB is the time that transfers are given beyond their timeouts.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +42,12 @@ type running struct {
 // build makes a server with the handlers; it does not listen.
 func build(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
 	t.Helper()
+	return buildWith(t, nil, change, handlers...)
+}
+
+// buildWith is build of a server that works with others.
+func buildWith(t testing.TB, opts []Option, change func(*Config), handlers ...handler.Handler) *running {
+	t.Helper()
 	cfg := DefaultConfig()
 	cfg.Listen = "127.0.0.1:0"
 	if change != nil {
@@ -54,7 +61,7 @@ func build(t testing.TB, change func(*Config), handlers ...handler.Handler) *run
 	d, err := dispatch.New(table, dispatch.Limits{MaxFrame: cfg.MaxFrameSize, RequestMemory: cfg.RequestMemory}, r.reg)
 	require.NoError(t, err)
 	budget := guard.NewBudget(cfg.MemoryBudget, cfg.BudgetWait)
-	r.Server, err = New(cfg, d, budget, r.node, zap.New(core), r.reg)
+	r.Server, err = New(cfg, d, budget, r.node, zap.New(core), r.reg, opts...)
 	require.NoError(t, err)
 	return r
 }
@@ -63,7 +70,13 @@ func build(t testing.TB, change func(*Config), handlers ...handler.Handler) *run
 // the test ends.
 func start(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
 	t.Helper()
-	r := build(t, change, handlers...)
+	return startWith(t, nil, change, handlers...)
+}
+
+// startWith is start of a server that works with others.
+func startWith(t testing.TB, opts []Option, change func(*Config), handlers ...handler.Handler) *running {
+	t.Helper()
+	r := buildWith(t, opts, change, handlers...)
 	require.NoError(t, r.Start(context.Background()))
 	t.Cleanup(func() { require.NoError(t, r.Stop(context.Background())) })
 	return r
@@ -73,16 +86,34 @@ func start(t testing.TB, change func(*Config), handlers ...handler.Handler) *run
 // synctest bubble: channels that its handlers wait on must be made in there.
 func pipes(t testing.TB, change func(*Config), handlers ...handler.Handler) *running {
 	t.Helper()
-	r := build(t, change, handlers...)
-	r.serve(&pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})})
+	return pipesWith(t, nil, change, handlers...)
+}
+
+// pipesWith is pipes of a server that works with others.
+func pipesWith(t testing.TB, opts []Option, change func(*Config), handlers ...handler.Handler) *running {
+	t.Helper()
+	r := buildWith(t, opts, change, handlers...)
+	r.serveFrom(&pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})})
 	t.Cleanup(func() { require.NoError(t, r.Stop(context.Background())) })
 	return r
+}
+
+// serveFrom begins to accept from a listener in the place of the first one's own.
+func (r *running) serveFrom(ln net.Listener) {
+	l := r.listeners[0]
+	if l.protocol.Open != nil {
+		var err error
+		l.transport, err = l.protocol.Open(l.cfg.ListenerConfig)
+		require.NoError(r.t, err)
+	}
+	l.take(ln)
+	r.serve(l)
 }
 
 // pipe connects to a server of pipes. Writes wait until the server reads.
 func (r *running) pipe() *client {
 	near, far := net.Pipe()
-	r.ln.(*pipeListener).conns <- pipeConn{far}
+	r.listeners[0].ln.(*pipeListener).conns <- pipeConn{far}
 	return &client{Conn: near, t: r.t}
 }
 
@@ -109,6 +140,7 @@ func asSocket(err error) error {
 type pipeListener struct {
 	conns  chan net.Conn
 	closed chan struct{}
+	once   sync.Once
 }
 
 func (l *pipeListener) Accept() (net.Conn, error) {
@@ -120,7 +152,11 @@ func (l *pipeListener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *pipeListener) Close() error   { close(l.closed); return nil }
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
 func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // closed waits until want connections have ended for a reason.

@@ -330,7 +330,7 @@ func TestMaxConnections(t *testing.T) {
 	for range 3 {
 		r.dial().expectClosed()
 	}
-	require.Equal(t, 3.0, value(t, r.metrics.refused))
+	require.Equal(t, 3.0, value(t, r.metrics.refused.WithLabelValues("max_connections")))
 	require.Equal(t, 1, r.logs.FilterMessageSnippet("max_connections").Len(), "told once")
 	first.Close()
 	r.eventually(func() bool { return r.connections() == 1 }, "room for another")

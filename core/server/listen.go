@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// listen opens the listening socket. Its errors say what to do.
-func listen(ctx context.Context, addr string) (net.Listener, error) {
+// listen opens a listening socket. Its errors say what to do; key is the one that
+// names addr.
+func listen(ctx context.Context, key, addr string) (net.Listener, error) {
 	cfg := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: time.Minute, Interval: 15 * time.Second, Count: 4,
 	}}
@@ -23,15 +24,15 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	case err == nil:
 		return ln, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("listen: %s is in use, maybe by another gateway or by a Kafka broker: "+
-			"stop that, or set listen to another port (0 picks a free one): %w", addr, err)
+		return nil, fmt.Errorf("%s: %s is in use, maybe by another gateway or by a Kafka broker: "+
+			"stop that, or set %[1]s to another port (0 picks a free one): %[3]w", key, addr, err)
 	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("listen: no permission to listen on %s: set listen to a port above 1023: %w", addr, err)
+		return nil, fmt.Errorf("%s: no permission to listen on %s: set %[1]s to a port above 1023: %[3]w", key, addr, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return nil, fmt.Errorf("listen: this machine does not have the address of %s: "+
-			"set listen to one that it has, or to 0.0.0.0 for all (then advertise, too): %w", addr, err)
+		return nil, fmt.Errorf("%s: this machine does not have the address of %s: "+
+			"set %[1]s to one that it has, or to 0.0.0.0 for all (then advertise, too): %[3]w", key, addr, err)
 	}
-	return nil, fmt.Errorf("listen: %w", err)
+	return nil, fmt.Errorf("%s: %w", key, err)
 }
 
 // advertised returns the address to tell clients: what the config says of it,

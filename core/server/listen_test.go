@@ -89,7 +89,7 @@ func TestAcceptBacksOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := build(t, nil, dispatchtest.Heartbeat(nil))
 		l := &failing{failures: 12, pipeListener: pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}}
-		r.serve(l)
+		r.serveFrom(l)
 		near, far := net.Pipe()
 		l.conns <- far
 		(&client{Conn: near, t: t}).ask(quick(0), 4)
@@ -105,7 +105,7 @@ func TestAcceptBacksOff(t *testing.T) {
 	// Stop does not wait for a pause to end.
 	synctest.Test(t, func(t *testing.T) {
 		r := build(t, nil)
-		r.serve(&failing{failures: 1 << 30, pipeListener: pipeListener{closed: make(chan struct{})}})
+		r.serveFrom(&failing{failures: 1 << 30, pipeListener: pipeListener{closed: make(chan struct{})}})
 		time.Sleep(10*time.Second + time.Millisecond)
 		began := time.Now()
 		require.NoError(t, r.Stop(context.Background()))

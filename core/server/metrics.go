@@ -11,20 +11,24 @@ import (
 // metrics are what the server counts.
 type metrics struct {
 	accepted prometheus.Counter
-	refused  prometheus.Counter
+	refused  *prometheus.CounterVec
+	delayed  prometheus.Counter
 	closed   *prometheus.CounterVec
 	received prometheus.Counter
 	sent     prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, open func() int, budget func() guard.Stats) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 	const ns = "kafka_gateway"
 	counter := func(name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: ns, Name: name, Help: help})
 	}
 	m := &metrics{
 		accepted: counter("connections_accepted_total", "Connections that were accepted."),
-		refused:  counter("connections_refused_total", "Connections closed at once because max_connections were open."),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: ns, Name: "connections_refused_total", Help: "Connections closed at once because of a limit, by the limit.",
+		}, []string{"reason"}),
+		delayed: counter("connections_delayed_total", "Connections that waited because of connection_rate."),
 		closed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: ns, Name: "connections_closed_total", Help: "Connections that ended, by reason.",
 		}, []string{"reason"}),
@@ -36,9 +40,10 @@ func newMetrics(reg prometheus.Registerer, open func() int, budget func() guard.
 	}
 	gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: ns, Name: "connections", Help: "Open connections.",
-	}, func() float64 { return float64(open()) })
+	}, func() float64 { return float64(s.connections()) })
 	var errs []error
-	all := append([]prometheus.Collector{m.accepted, m.refused, m.closed, m.received, m.sent, gauge}, ofBudget(budget)...)
+	all := append([]prometheus.Collector{m.accepted, m.refused, m.delayed, m.closed, m.received, m.sent, gauge}, ofBudget(s.budget.Stats)...)
+	all = append(all, ofListeners{s})
 	for _, c := range all {
 		errs = append(errs, reg.Register(c))
 	}
@@ -67,5 +72,27 @@ func ofBudget(stats func() guard.Stats) []prometheus.Collector {
 			func(s guard.Stats) float64 { return s.Waited.Seconds() }),
 		counter("refusals_total", "Reservations that got nothing; each closed its connection.",
 			func(s guard.Stats) float64 { return float64(s.Refused) }),
+	}
+}
+
+// ofListeners shows the open connections of each listener.
+type ofListeners struct{ s *Server }
+
+var listenerConnections = prometheus.NewDesc("kafka_gateway_listener_connections",
+	"Open connections, by listener.", []string{"listener"}, nil)
+
+// Describe implements prometheus.Collector.
+func (o ofListeners) Describe(to chan<- *prometheus.Desc) { to <- listenerConnections }
+
+// Collect implements prometheus.Collector.
+func (o ofListeners) Collect(to chan<- prometheus.Metric) {
+	open := make([]int, len(o.s.listeners))
+	o.s.mu.Lock()
+	for i, l := range o.s.listeners {
+		open[i] = l.places
+	}
+	o.s.mu.Unlock()
+	for i, l := range o.s.listeners {
+		to <- prometheus.MustNewConstMetric(listenerConnections, prometheus.GaugeValue, float64(open[i]), l.cfg.Name)
 	}
 }

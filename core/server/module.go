@@ -7,6 +7,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/settings"
 )
 
@@ -16,25 +17,39 @@ type ProtocolOut struct {
 	Protocol Protocol `group:"gateway.protocols"`
 }
 
+type in struct {
+	fx.In
+	Life       fx.Lifecycle
+	Config     Config
+	Dispatcher *dispatch.Dispatcher
+	Budget     *guard.Budget
+	Node       *settings.Node
+	Log        *zap.Logger
+	Metrics    prometheus.Registerer
+	Protocols  []Protocol      `group:"gateway.protocols"`
+	Logins     Logins          `optional:"true"`
+	Audit      security.Audit  `optional:"true"`
+	Quotas     security.Quotas `optional:"true"`
+}
+
 // Module provides *Server, started and stopped with the application, and what
 // its [Config] decides for others: *guard.Budget and dispatch.Limits. It needs
 // a Config, a *dispatch.Dispatcher, a *settings.Node, a *zap.Logger and a
-// prometheus.Registerer.
+// prometheus.Registerer. It works with the protocols of [ProtocolOut], and with
+// Logins, a security.Audit and security.Quotas where they are there.
 var Module = fx.Module("server",
 	fx.Provide(
 		func(c Config) *guard.Budget { return guard.NewBudget(c.MemoryBudget, c.BudgetWait) },
 		func(c Config) dispatch.Limits {
 			return dispatch.Limits{MaxFrame: c.MaxFrameSize, RequestMemory: c.RequestMemory}
 		},
-		func(
-			lc fx.Lifecycle, c Config, d *dispatch.Dispatcher, b *guard.Budget, n *settings.Node,
-			log *zap.Logger, reg prometheus.Registerer,
-		) (*Server, error) {
-			s, err := New(c, d, b, n, log, reg)
+		func(i in) (*Server, error) {
+			s, err := New(i.Config, i.Dispatcher, i.Budget, i.Node, i.Log, i.Metrics,
+				WithProtocols(i.Protocols...), WithLogins(i.Logins), WithAudit(i.Audit), WithQuotas(i.Quotas))
 			if err != nil {
 				return nil, err
 			}
-			lc.Append(fx.StartStopHook(s.Start, s.Stop))
+			i.Life.Append(fx.StartStopHook(s.Start, s.Stop))
 			return s, nil
 		},
 	),

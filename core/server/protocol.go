@@ -46,30 +46,3 @@ type Logins interface {
 	// client may send nothing that is longer, but for the header.
 	MaxToken() int
 }
-
-// ListenerConfig is one listener, a section of "listeners" named after it.
-type ListenerConfig struct {
-	// Listen is the address to listen on, host:port. Port 0 picks a free one.
-	Listen string `koanf:"listen"`
-	// Advertise is the address that its clients are told to connect to, host or
-	// host:port (default "": the address that listen got).
-	Advertise string `koanf:"advertise"`
-	// Protocol says how connections are secured: PLAINTEXT, SSL, SASL_PLAINTEXT or
-	// SASL_SSL (default PLAINTEXT).
-	Protocol string `koanf:"protocol"`
-	// Mechanisms lists the ways to log in here, of those in sasl.mechanisms
-	// (default "": all of them).
-	Mechanisms []string `koanf:"mechanisms"`
-	// Certificate, Key, ClientCA and ClientAuth take the place of the keys of the
-	// same names in the section tls (default "": those).
-	Certificate string `koanf:"certificate"`
-	Key         string `koanf:"key"`
-	ClientCA    string `koanf:"client_ca"`
-	ClientAuth  string `koanf:"client_auth"`
-	// MaxConnections is the number of connections that the listener serves at once
-	// (default 0: max_connections alone holds).
-	MaxConnections int `koanf:"max_connections"`
-	// ConnectionRate is the number of connections a second that it takes (default
-	// 0: any).
-	ConnectionRate float64 `koanf:"connection_rate"`
-}

@@ -22,6 +22,9 @@ var (
 	errReadTimeout         = errors.New("request not complete within read_timeout")
 	errWriteTimeout        = errors.New("answer not taken within write_timeout")
 	errShutdown            = errors.New("the gateway shuts down")
+	errLoginRefused        = errors.New("the login was refused")
+	errDisplaced           = errors.New("silent while max_connections were open and another client came")
+	errInsecure            = errors.New("no agreement on how to secure the connection")
 )
 
 // The reasons that are not the dispatcher's.
@@ -30,6 +33,8 @@ const (
 	badFrame     dispatch.Reason = "bad_frame"
 	shutdown     dispatch.Reason = "shutdown"
 	ioError      dispatch.Reason = "io_error"
+	displaced    dispatch.Reason = "displaced"
+	insecure     dispatch.Reason = "handshake"
 )
 
 var timeouts = []struct {
@@ -80,6 +85,12 @@ func (c *conn) reason(err error) (dispatch.Reason, zapcore.Level) {
 		}
 	}
 	switch {
+	case errors.Is(err, errLoginRefused):
+		return dispatch.LoginRefused, zapcore.DebugLevel
+	case errors.Is(err, errDisplaced):
+		return displaced, zapcore.DebugLevel
+	case errors.Is(err, errInsecure):
+		return insecure, zapcore.DebugLevel
 	case errors.Is(err, wire.ErrFrameSize):
 		return badFrame, zapcore.DebugLevel
 	case errors.Is(err, guard.ErrBudget):
@@ -101,7 +112,8 @@ func (c *conn) report(err error) {
 		return
 	}
 	fields := []zap.Field{
-		zap.String("reason", string(reason)), zap.Stringer("client", c.nc.RemoteAddr()), zap.Error(err),
+		zap.String("reason", string(reason)), zap.Stringer("client", c.socket.RemoteAddr()),
+		zap.String("listener", c.listener.cfg.Name), zap.Error(err),
 	}
 	var failed *dispatch.Error
 	if errors.As(err, &failed) {

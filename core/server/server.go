@@ -23,23 +23,23 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/wire"
 )
 
 const (
-	// freeMemory is what each request may hold without being charged to the
-	// memory budget, in bytes.
-	freeMemory = 64 << 10
 	// lookAhead is how long a request may be in work before its connection is
 	// read on. Most never need to.
 	lookAhead = 20 * time.Millisecond
@@ -47,7 +47,7 @@ const (
 	endGrace = time.Second
 )
 
-// Server is the listener and its connections.
+// Server is the listeners and their connections.
 type Server struct {
 	cfg      Config
 	dispatch *dispatch.Dispatcher
@@ -56,68 +56,139 @@ type Server struct {
 	log      *zap.Logger
 	metrics  *metrics
 	pool     wire.Pool
+	with     collaborators
 
-	ln net.Listener
+	listeners []*listener
+	rate      *rate.Limiter // of all listeners; nil: any
+	// computing is where connections wait to compute their transport.
+	computing     chan struct{}
+	computingEach int
 	// drain ends when the shutdown begins, base when requests are abandoned.
 	drain, base          context.Context
 	beginDrain, endCalls context.CancelFunc
 
-	running   sync.WaitGroup // the accepting goroutine and every connection
+	running   sync.WaitGroup // the accepting goroutines and every connection
 	draining  atomic.Bool
 	listening atomic.Bool
 	mu        sync.Mutex
 	conns     map[*conn]struct{}
-	toldFull  time.Time // used by the accepting goroutine alone
+	places    places
+	rates     *rates
+	toldFull  time.Time
 }
 
-// New returns a server that does nothing yet. A nil reg registers no metrics.
+// collaborators are what a server works with where it is there.
+type collaborators struct {
+	protocols []Protocol
+	logins    Logins
+	audit     security.Audit
+	quotas    security.Quotas
+}
+
+// Option gives a server something to work with.
+type Option func(*collaborators)
+
+// WithProtocols adds protocols to PLAINTEXT and SASL_PLAINTEXT.
+func WithProtocols(p ...Protocol) Option {
+	return func(w *collaborators) { w.protocols = append(w.protocols, p...) }
+}
+
+// WithLogins logs clients in where a listener's protocol asks for it.
+func WithLogins(l Logins) Option { return func(w *collaborators) { w.logins = l } }
+
+// WithAudit records the connections that are refused.
+func WithAudit(a security.Audit) Option { return func(w *collaborators) { w.audit = a } }
+
+// WithQuotas bounds how often addresses connect by their quotas.
+func WithQuotas(q security.Quotas) Option { return func(w *collaborators) { w.quotas = q } }
+
+// New returns a server that does nothing yet. A nil reg registers no metrics. The
+// error names every fault of the configuration.
 func New(
 	cfg Config, d *dispatch.Dispatcher, budget *guard.Budget, node *settings.Node,
-	log *zap.Logger, reg prometheus.Registerer,
+	log *zap.Logger, reg prometheus.Registerer, opts ...Option,
 ) (*Server, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
 	s := &Server{
 		cfg: cfg, dispatch: d, budget: budget, node: node, log: log.Named("server"),
-		conns: make(map[*conn]struct{}),
+		conns:  make(map[*conn]struct{}),
+		places: places{most: cfg.MaxConnections, each: cfg.MaxConnectionsPerAddress, addresses: map[netip.Addr]*address{}},
+		rate:   newRate(cfg.ConnectionRate, 1),
 	}
+	for _, opt := range opts {
+		opt(&s.with)
+	}
+	if err := errors.Join(cfg.Validate(), s.choose()); err != nil {
+		return nil, err
+	}
+	all, each := computing()
+	s.computing, s.computingEach = make(chan struct{}, all), each
+	s.rates = newRates(cfg.ConnectionRatePerAddress, s.with.quotas)
 	s.drain, s.beginDrain = context.WithCancel(context.Background())
 	s.base, s.endCalls = context.WithCancel(context.Background())
 	var err error
-	if s.metrics, err = newMetrics(reg, s.connections, budget.Stats); err != nil {
+	if s.metrics, err = newMetrics(reg, s); err != nil {
 		return nil, fmt.Errorf("metrics of the server: %w", err)
 	}
 	return s, nil
 }
 
-// Start listens, tells the node the address that clients should use, and
-// begins to accept. It must be called once.
+// Start opens all listeners, tells the node the address that clients should use,
+// and begins to accept. It must be called once. The error names every listener that
+// cannot be opened, and what to do.
 func (s *Server) Start(ctx context.Context) error {
-	ln, err := listen(ctx, s.cfg.Listen)
-	if err != nil {
+	var errs []error
+	for _, l := range s.listeners {
+		errs = append(errs, l.open(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		for _, l := range s.listeners {
+			l.close()
+			l.ln = nil
+		}
 		return err
 	}
-	host, port := advertised(s.cfg.Advertise, ln.Addr().(*net.TCPAddr))
-	s.node.Advertise(host, port)
-	s.serve(ln)
+	s.node.Advertise(s.listeners[0].at.Host, s.listeners[0].at.Port)
+	for _, l := range s.listeners {
+		s.serve(l)
+	}
+	s.listening.Store(true)
 	return nil
 }
 
 // serve begins to accept from a listener.
-func (s *Server) serve(ln net.Listener) {
-	s.ln = ln
+func (s *Server) serve(l *listener) {
 	s.running.Add(1)
-	s.listening.Store(true)
-	go s.accept()
+	go l.accept()
 }
 
-// Addr returns the address that the server listens on; nil before Start.
+// Addr returns the address that the first listener has got; nil before Start.
 func (s *Server) Addr() net.Addr {
-	if s.ln == nil {
+	if s.listeners[0].ln == nil {
 		return nil
 	}
-	return s.ln.Addr()
+	return s.listeners[0].ln.Addr()
+}
+
+// Bound is a listener that is open.
+type Bound struct {
+	// Name and Protocol are those of the configuration.
+	Name, Protocol string
+	// Addr is what it listens on.
+	Addr net.Addr
+	// Host and Port are what its clients are told to connect to.
+	Host string
+	Port int32
+}
+
+// Bound returns the listeners in the order of Config.All; none before Start.
+func (s *Server) Bound() []Bound {
+	var bound []Bound
+	for _, l := range s.listeners {
+		if l.ln != nil {
+			bound = append(bound, Bound{l.cfg.Name, l.cfg.Protocol, l.ln.Addr(), l.at.Host, l.at.Port})
+		}
+	}
+	return bound
 }
 
 // Stop shuts down: no new connection is accepted, idle ones are closed, waiting
@@ -126,15 +197,14 @@ func (s *Server) Addr() net.Addr {
 // connections close. The error says that requests went on even after that.
 // Stop before Start, and a second Stop, do nothing.
 func (s *Server) Stop(ctx context.Context) error {
-	if s.ln == nil || !s.draining.CompareAndSwap(false, true) {
+	if s.Addr() == nil || !s.draining.CompareAndSwap(false, true) {
 		return nil
 	}
-	s.mu.Lock()
-	for c := range s.conns {
-		c.closeIdle()
+	defer s.closeListeners()
+	s.each((*conn).closeIdle)
+	for _, l := range s.listeners {
+		l.ln.Close()
 	}
-	s.mu.Unlock()
-	s.ln.Close()
 	s.beginDrain()
 
 	ended := make(chan struct{})
@@ -153,15 +223,27 @@ func (s *Server) Stop(ctx context.Context) error {
 	s.log.Warn("requests in work are abandoned: "+why,
 		zap.Int("connections", s.connections()), zap.Duration("shutdown_drain", s.cfg.ShutdownDrain))
 	s.endCalls()
-	s.mu.Lock()
-	for c := range s.conns {
-		c.nc.Close()
-	}
-	s.mu.Unlock()
+	s.each(func(c *conn) { c.socket.Conn.Close() })
 	if !s.wait(ctx, ended, endGrace) {
 		return fmt.Errorf("%d requests did not end with their connections", s.connections())
 	}
 	return nil
+}
+
+// closeListeners ends what the listeners themselves run.
+func (s *Server) closeListeners() {
+	for _, l := range s.listeners {
+		l.close()
+	}
+}
+
+// each calls f, which must not block, for every connection.
+func (s *Server) each(f func(*conn)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		f(c)
+	}
 }
 
 // wait reports whether ended is closed before d is over and before ctx ends.
@@ -177,62 +259,11 @@ func (s *Server) wait(ctx context.Context, ended <-chan struct{}, d time.Duratio
 	return false
 }
 
-// accept takes connections until the listener is closed.
-func (s *Server) accept() {
-	defer s.running.Done()
-	const shortest, longest = 5 * time.Millisecond, time.Second
-	var pause time.Duration
-	for {
-		nc, err := s.ln.Accept()
-		switch {
-		case err == nil:
-			pause = 0
-			s.admit(nc)
-			continue
-		case errors.Is(err, net.ErrClosed):
-			return
-		case pause == 0:
-			s.log.Warn("cannot accept connections; raise the limit of open files (ulimit -n) if that is the cause",
-				zap.Error(err))
-		}
-		pause = min(max(shortest, 2*pause), longest)
-		select {
-		case <-time.After(pause):
-		case <-s.drain.Done():
-			return
-		}
-	}
-}
-
-// admit starts a connection, or closes it when there are too many.
-func (s *Server) admit(nc net.Conn) {
-	if n := s.connections(); n >= s.cfg.MaxConnections {
-		nc.Close()
-		s.metrics.refused.Inc()
-		if time.Since(s.toldFull) > time.Minute {
-			s.toldFull = time.Now()
-			s.log.Warn("connections are refused: max_connections are open", zap.Int("max_connections", n))
-		}
-		return
-	}
-	c := newConn(s, nc)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining.Load() {
-		c.cancel()
-		nc.Close()
-		return
-	}
-	s.conns[c] = struct{}{}
-	s.running.Add(1)
-	s.metrics.accepted.Inc()
-	go c.lead()
-}
-
 // forget removes a connection that has ended.
 func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
+	s.places.leave(c)
 	s.mu.Unlock()
 	s.running.Done()
 }

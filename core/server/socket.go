@@ -4,60 +4,165 @@ import (
 	"errors"
 	"net"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/iggykafka/gateway/core/wire"
 )
 
 // socket reads and writes by deadlines that cost next to nothing: setting one
 // is dear, so the one set last is kept while it lies before the one that holds.
-// When it passes too early it is set again and the work goes on.
+// When it passes too early it is set again and the work goes on. It lies below the
+// transport, because crypto/tls gives a connection up after a write that timed out.
 //
 // One goroutine may read while another writes.
 type socket struct {
 	net.Conn
-	readBy     time.Time // when reads fail, set by their caller
-	readArmed  time.Time // what the socket was told
+	turn *turnstile // while the transport is agreed on, else nil
+
+	readBy    time.Time // when reads fail, set by their caller
+	readArmed time.Time // what the socket was told
+	// interrupted makes reads fail, for good.
+	interrupted atomic.Bool
+
+	mu         sync.Mutex // held by writes
+	writeBy    time.Time
 	writeArmed time.Time
+	held       *wire.Buffer // what is not written yet; nil: all is written at once
+	broken     error        // why writes fail, for good
 }
+
+// past is a deadline that is over.
+var past = time.Unix(1, 0)
 
 // Read reads what there is, waiting until readBy. Its error then is
 // os.ErrDeadlineExceeded.
 func (s *socket) Read(p []byte) (int, error) {
+	if s.turn == nil {
+		return s.read(p)
+	}
+	s.turn.leave()
+	n, err := s.read(p)
+	if err == nil {
+		err = s.turn.enter()
+	}
+	return n, err
+}
+
+func (s *socket) read(p []byte) (int, error) {
 	if s.readArmed.IsZero() || s.readArmed.After(s.readBy) {
 		s.armRead()
 	}
 	for {
 		n, err := s.Conn.Read(p)
-		if n == 0 && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(s.readBy) {
-			s.armRead()
-			continue
+		switch {
+		case n > 0 || !errors.Is(err, os.ErrDeadlineExceeded):
+			return n, err
+		case s.interrupted.Load():
+			return 0, net.ErrClosed
+		case !time.Now().Before(s.readBy):
+			return 0, err
 		}
-		return n, err
+		s.armRead()
 	}
 }
 
 func (s *socket) armRead() {
 	s.readArmed = s.readBy
 	s.Conn.SetReadDeadline(s.readBy) // fails on a closed socket only, as the read will
+	if s.interrupted.Load() {
+		s.Conn.SetReadDeadline(past) // interrupt may have come before the line above
+	}
 }
 
-// writeAll writes b, taking no longer than until by. Its error then is
-// os.ErrDeadlineExceeded.
-func (s *socket) writeAll(b []byte, by time.Time) error {
-	if s.writeArmed.IsZero() || s.writeArmed.After(by) {
-		s.armWrite(by)
+// interrupt ends the read under way, and all that follow, with net.ErrClosed. It may
+// be called at any time. Unlike a close it lets the transport say good-bye.
+func (s *socket) interrupt() {
+	s.interrupted.Store(true)
+	s.Conn.SetReadDeadline(past)
+}
+
+// Write writes p, or holds it back until release. It fails when the time that
+// finishBy has set is over; its error then is os.ErrDeadlineExceeded.
+func (s *socket) Write(p []byte) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		return s.write(p)
+	}
+	for n < len(p) && s.broken == nil {
+		b := s.held.B
+		room := min(cap(b)-len(b), len(p)-n)
+		s.held.B = append(b, p[n:n+room]...)
+		if n += room; len(s.held.B) == cap(s.held.B) {
+			s.flush()
+		}
+	}
+	return n, s.broken
+}
+
+// write writes p. The caller holds mu.
+func (s *socket) write(p []byte) (n int, err error) {
+	if s.broken != nil {
+		return 0, s.broken
+	}
+	if s.writeArmed.IsZero() || s.writeArmed.After(s.writeBy) {
+		s.armWrite()
 	}
 	for {
-		n, err := s.Conn.Write(b)
-		b = b[n:]
-		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) && time.Now().Before(by) {
-			s.armWrite(by)
-			continue
+		var more int
+		more, err = s.Conn.Write(p[n:])
+		if n += more; err == nil {
+			return n, nil
 		}
-		return err
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(s.writeBy) {
+			s.broken = err
+			return n, err
+		}
+		s.armWrite()
 	}
 }
 
-func (s *socket) armWrite(by time.Time) {
-	s.writeArmed = by
-	s.Conn.SetWriteDeadline(by)
+func (s *socket) armWrite() {
+	s.writeArmed = s.writeBy
+	s.Conn.SetWriteDeadline(s.writeBy)
 }
+
+// finishBy sets the time that writes may take from now on.
+func (s *socket) finishBy(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writeBy = t
+}
+
+// hold keeps what is written until the buffer is full: a transport writes a record
+// of 16 KiB at a time, and each write costs a system call and wakes the client up.
+func (s *socket) hold(b *wire.Buffer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = b
+}
+
+// release writes what is held back, and ends that.
+func (s *socket) release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flush()
+	s.held = nil
+	return s.broken
+}
+
+// flush writes what is held back. The caller holds mu.
+func (s *socket) flush() {
+	if len(s.held.B) > 0 && s.broken == nil {
+		_, _ = s.write(s.held.B) // keeps its error in broken
+	}
+	s.held.B = s.held.B[:0]
+}
+
+// SetDeadline does nothing, as do SetReadDeadline and SetWriteDeadline: the time
+// that a connection may take is the server's affair, not the transport's.
+func (s *socket) SetDeadline(time.Time) error      { return nil }
+func (s *socket) SetReadDeadline(time.Time) error  { return nil }
+func (s *socket) SetWriteDeadline(time.Time) error { return nil }

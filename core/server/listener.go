@@ -1,0 +1,237 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/iggykafka/gateway/core/handler"
+)
+
+// The protocols that the server itself has.
+const (
+	Plaintext     = "PLAINTEXT"
+	SASLPlaintext = "SASL_PLAINTEXT"
+)
+
+// listener takes connections in at one address.
+type listener struct {
+	s         *Server
+	cfg       NamedListener
+	protocol  Protocol
+	transport Transport // nil: connections stay as they are
+	ln        net.Listener
+	at        handler.Listener
+	rate      *rate.Limiter // nil: any
+
+	// Guarded by the server's mu.
+	places int
+	silent *list.List // connections that have made no request yet, the oldest first
+}
+
+// choose makes the listeners of the configuration. The error names every one whose
+// protocol or mechanisms this gateway does not have.
+func (s *Server) choose() error {
+	known := map[string]Protocol{}
+	var errs []error
+	for _, p := range append([]Protocol{{Name: Plaintext}, {Name: SASLPlaintext, Login: true}}, s.with.protocols...) {
+		if _, twice := known[p.Name]; twice {
+			errs = append(errs, fmt.Errorf("protocol: two protocols have the name %s", p.Name))
+		}
+		known[p.Name] = p
+	}
+	for _, cfg := range s.cfg.All() {
+		p, found := known[cfg.Protocol]
+		switch {
+		case !found:
+			errs = append(errs, fmt.Errorf("%sprotocol: %q is none of %s",
+				cfg.Section, cfg.Protocol, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
+		case p.Login && s.with.logins == nil:
+			errs = append(errs, fmt.Errorf("%sprotocol: %s needs clients to log in, and this gateway was built without SASL",
+				cfg.Section, cfg.Protocol))
+		case p.Login:
+			if err := s.with.logins.Check(cfg.Mechanisms); err != nil {
+				errs = append(errs, fmt.Errorf("%smechanisms: %w", cfg.Section, err))
+			}
+		case len(cfg.Mechanisms) > 0:
+			errs = append(errs, fmt.Errorf("%smechanisms: nobody logs in on a listener of protocol %s; remove them, or set %sprotocol to one with SASL",
+				cfg.Section, cfg.Protocol, cfg.Section))
+		}
+		s.listeners = append(s.listeners, &listener{
+			s: s, cfg: cfg, protocol: p, rate: newRate(cfg.ConnectionRate, 1), silent: list.New(),
+		})
+	}
+	return errors.Join(errs...)
+}
+
+// open opens the transport and the socket. After an error, close closes what was
+// opened.
+func (l *listener) open(ctx context.Context) error {
+	var errs []error
+	if l.protocol.Open != nil {
+		transport, err := l.protocol.Open(l.cfg.ListenerConfig)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("listener %s: %w", l.cfg.Name, err))
+		} else {
+			l.transport = transport
+		}
+	}
+	ln, err := listen(ctx, l.cfg.Section+"listen", l.cfg.Listen)
+	if err == nil {
+		l.take(ln)
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// take makes ln the socket to accept from.
+func (l *listener) take(ln net.Listener) {
+	l.ln = ln
+	host, port := advertised(l.cfg.Advertise, ln.Addr().(*net.TCPAddr))
+	l.at = handler.Listener{Name: l.cfg.Name, Protocol: l.cfg.Protocol, Host: host, Port: port}
+}
+
+// close closes what open opened.
+func (l *listener) close() {
+	if l.ln != nil {
+		l.ln.Close()
+	}
+	if l.transport == nil {
+		return
+	}
+	if err := l.transport.Close(); err != nil {
+		l.s.log.Warn("what secures a listener did not end in order", zap.String("listener", l.cfg.Name), zap.Error(err))
+	}
+}
+
+// accept takes connections until the listener is closed.
+func (l *listener) accept() {
+	defer l.s.running.Done()
+	const shortest, longest = 5 * time.Millisecond, time.Second
+	var pause time.Duration
+	for {
+		nc, err := l.ln.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			l.admit(nc)
+			continue
+		case errors.Is(err, net.ErrClosed):
+			return
+		case pause == 0:
+			l.s.log.Warn("cannot accept connections; raise the limit of open files (ulimit -n) if that is the cause",
+				zap.Error(err))
+		}
+		pause = min(max(shortest, 2*pause), longest)
+		if !l.s.pause(pause) {
+			return
+		}
+	}
+}
+
+// pause waits, and reports whether the shutdown has not begun.
+func (s *Server) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.drain.Done():
+		return false
+	}
+}
+
+// admit starts a connection, or closes it when a limit is reached.
+func (l *listener) admit(nc net.Conn) {
+	s := l.s
+	exact, counted := remote(nc)
+	if limit := s.rates.limit(exact); limit > 0 {
+		s.mu.Lock()
+		within := s.rates.take(counted, limit)
+		s.mu.Unlock()
+		if !within {
+			l.refuse(nc, errAddressRate)
+			return
+		}
+	}
+	if !l.pace() {
+		nc.Close()
+		return
+	}
+	c := newConn(l, nc, counted)
+	s.mu.Lock()
+	if s.draining.Load() {
+		s.mu.Unlock()
+		nc.Close()
+		return
+	}
+	leaver, err := s.places.take(c)
+	if err == nil {
+		c.begin()
+		s.conns[c] = struct{}{}
+		s.running.Add(1)
+	}
+	s.mu.Unlock()
+	if err != nil {
+		l.refuse(nc, err)
+		return
+	}
+	if leaver != nil {
+		leaver.displace()
+	}
+	s.metrics.accepted.Inc()
+	go c.lead()
+}
+
+// pace holds up the connections that come faster than they may, as Kafka does
+// (KIP-612): those behind wait in the system's queue. It reports whether the shutdown
+// has not begun.
+func (l *listener) pace() bool {
+	for _, r := range [...]*rate.Limiter{l.s.rate, l.rate} {
+		if r == nil {
+			continue
+		}
+		if d := r.Reserve().Delay(); d > 0 {
+			l.s.metrics.delayed.Inc()
+			if !l.s.pause(d) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// refuse closes a connection for which there is no place.
+func (l *listener) refuse(nc net.Conn, why error) {
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		tcp.SetLinger(0) // nothing of it stays behind
+	}
+	nc.Close()
+	s := l.s
+	s.metrics.refused.WithLabelValues(why.Error()).Inc()
+	if s.with.audit != nil {
+		s.with.audit.ConnectionRefused(l.cfg.Name, auditHost(nc), why)
+	}
+	s.mu.Lock()
+	told := time.Since(s.toldFull) <= time.Minute
+	if !told {
+		s.toldFull = time.Now()
+	}
+	open := len(s.conns)
+	s.mu.Unlock()
+	if !told {
+		s.log.Warn("connections are refused: "+why.Error()+" is reached",
+			zap.String("listener", l.cfg.Name), zap.Stringer("client", nc.RemoteAddr()), zap.Int("connections", open))
+	}
+}
+
+// auditHost writes a peer's address for the audit, without Kafka's slash.
+func auditHost(nc net.Conn) string { return kafkaHost(nc.RemoteAddr())[1:] }

@@ -1,0 +1,116 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/iggykafka/gateway/core/guard"
+	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/core/wire"
+)
+
+const (
+	// freeMemory is what each request may hold without being charged to the
+	// memory budget, in bytes.
+	freeMemory = 64 << 10
+	// freeBeforeLogin is the same of a client that has yet to make its first
+	// request, or to log in.
+	freeBeforeLogin = 8 << 10
+	// tokenHeader is what a frame before the login may hold beside the token, in
+	// bytes: the header with the client id, or what ApiVersions tells of the client.
+	tokenHeader = 4 << 10
+)
+
+// secure agrees with the client on the transport, and begins its login, where the
+// listener asks for them. Both have until first_request_timeout, together with the
+// first request.
+func (c *conn) secure() error {
+	by := c.opened.Add(c.s.cfg.FirstRequestTimeout)
+	if t := c.listener.transport; t != nil {
+		ctx, cancel := context.WithDeadline(c.ctx, by)
+		defer cancel()
+		c.socket.readBy = by
+		c.socket.finishBy(by)
+		c.socket.turn = c.s.turnstile(ctx, c)
+		nc, who, err := t.Secure(ctx, &c.socket)
+		c.socket.turn.leave()
+		c.socket.turn = nil
+		if err != nil {
+			return c.notSecure(ctx, err)
+		}
+		c.nc, c.caller.Principal = nc, who
+	}
+	limit := c.s.cfg.MaxFrameSize
+	if c.listener.protocol.Login {
+		c.caller.Session = c.s.with.logins.Session(security.Requester{
+			Principal: c.caller.Principal, Host: c.caller.Host[1:], Listener: c.listener.cfg.Name,
+		}, c.listener.cfg.Mechanisms)
+		limit = min(limit, c.s.with.logins.MaxToken()+tokenHeader)
+	}
+	c.in = wire.NewReader(c.nc, &c.s.pool, limit)
+	return nil
+}
+
+// notSecure says why there was no agreement on the transport.
+func (c *conn) notSecure(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded), c.firstRequestDue():
+		err = errFirstRequestTimeout
+	case c.gone(err):
+		return err
+	default:
+		err = fmt.Errorf("%w: %w", errInsecure, err)
+	}
+	if a := c.s.with.audit; a != nil {
+		a.ConnectionRefused(c.listener.cfg.Name, c.caller.Host[1:], err)
+	}
+	return err
+}
+
+// turnstile returns the connection's way to the processors.
+func (s *Server) turnstile(ctx context.Context, c *conn) *turnstile {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := make(chan struct{}, s.computingEach)
+	if a := c.address; a != nil { // nil: it has been displaced, and ends soon
+		if a.computing == nil {
+			a.computing = own
+		}
+		own = a.computing
+	}
+	return &turnstile{ctx: ctx, own: own, all: s.computing}
+}
+
+// loggedIn notes that the client has logged in, if it has.
+func (c *conn) loggedIn() {
+	if !c.begun && c.caller.Session != nil && c.caller.Session.LoggedIn() {
+		c.begins()
+	}
+}
+
+// begins notes that the client has made its first request, and logged in.
+func (c *conn) begins() {
+	if c.begun {
+		return
+	}
+	c.begun = true
+	c.in.Limit(c.s.cfg.MaxFrameSize)
+	c.s.mu.Lock()
+	c.s.places.spoke(c)
+	c.s.mu.Unlock()
+}
+
+// lease is what the next request holds of the memory budget.
+func (c *conn) lease() guard.Lease {
+	if !c.begun {
+		return c.s.budget.LeaseAbove(freeBeforeLogin)
+	}
+	return c.s.budget.LeaseAbove(freeMemory)
+}
+
+// firstRequestDue reports whether the time for the first request is over.
+func (c *conn) firstRequestDue() bool {
+	return time.Since(c.opened) >= c.s.cfg.FirstRequestTimeout
+}
