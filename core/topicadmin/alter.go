@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/topicconfig"
 	"github.com/iggykafka/gateway/core/topicname"
 )
@@ -45,10 +46,11 @@ type identity struct {
 	name string
 }
 
-// Alter changes the resources one after another and returns a fault for each.
+// Alter changes the resources one after another, those whose configs the caller may
+// alter, and returns a fault for each.
 // A fault leaves its whole resource unchanged, and the others go on. With
 // validateOnly nothing is written.
-func (a Alterer) Alter(ctx context.Context, resources []Resource, validateOnly bool) []Fault {
+func (a Alterer) Alter(ctx context.Context, call handler.Call, resources []Resource, validateOnly bool) []Fault {
 	repeated := Repeated(func(yield func(identity) bool) {
 		for _, r := range resources {
 			if !yield(identity{r.Type, r.Name}) {
@@ -62,16 +64,23 @@ func (a Alterer) Alter(ctx context.Context, resources []Resource, validateOnly b
 			faults[i] = Refuse(kerr.InvalidRequest, "Each resource must appear at most once.")
 			continue
 		}
-		faults[i] = a.alter(ctx, r, validateOnly)
+		faults[i] = a.alter(ctx, call, r, validateOnly)
 	}
 	return faults
 }
 
-func (a Alterer) alter(ctx context.Context, r Resource, validateOnly bool) Fault {
+// alter changes one resource. The checks stand in Kafka's order.
+func (a Alterer) alter(ctx context.Context, call handler.Call, r Resource, validateOnly bool) Fault {
 	if f := Expired(ctx); !f.OK() {
 		return f
 	}
 	if f := checkKeys(r.Configs); !f.OK() {
+		return f
+	}
+	if f := a.allowed(ctx, call, r); !f.OK() {
+		return f
+	}
+	if f := checkOperations(r.Configs); !f.OK() {
 		return f
 	}
 	switch r.Type {
@@ -83,7 +92,20 @@ func (a Alterer) alter(ctx context.Context, r Resource, validateOnly bool) Fault
 	return Refuse(kerr.InvalidRequest, "Unknown resource type %d", int8(r.Type))
 }
 
-// checkKeys checks what needs no look at the topic.
+// allowed asks for the right to alter the configs of a resource. Loggers are
+// unknown to AlterConfigs, and brokers refuse without a message.
+func (a Alterer) allowed(ctx context.Context, call handler.Call, r Resource) Fault {
+	if a.Replace && r.Type == kmsg.ConfigResourceTypeBrokerLogger {
+		return Fault{}
+	}
+	f := AllowedConfigs(ctx, call, kmsg.ACLOperationAlterConfigs, r.Type, r.Name)
+	if r.Type == kmsg.ConfigResourceTypeBroker || r.Type == kmsg.ConfigResourceTypeBrokerLogger {
+		f.Message = nil
+	}
+	return f
+}
+
+// checkKeys checks what needs no look at the resource.
 func checkKeys(configs []Config) Fault {
 	repeated := Repeated(func(yield func(string) bool) {
 		for _, c := range configs {
@@ -104,6 +126,11 @@ func checkKeys(configs []Config) Fault {
 	if len(nulls) > 0 {
 		return Refuse(kerr.InvalidRequest, "Null value not supported for : %s", strings.Join(nulls, ", "))
 	}
+	return Fault{}
+}
+
+// checkOperations checks that there are such operations.
+func checkOperations(configs []Config) Fault {
 	for _, c := range configs {
 		if c.Op < kmsg.IncrementalAlterConfigOpSet || c.Op > kmsg.IncrementalAlterConfigOpSubtract {
 			return Refuse(kerr.InvalidRequest, "Unknown operation %d for config %s", int8(c.Op), c.Name)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/handler"
 	. "github.com/iggykafka/gateway/core/topicadmin"
 	"github.com/iggykafka/gateway/core/topicadmin/admintest"
 )
@@ -129,7 +130,7 @@ func TestConcurrentAlter(t *testing.T) {
 	for i := range 16 {
 		done.Go(func() {
 			value := fmt.Sprintf("%d:1", i)
-			faults := a.Alter(context.Background(), []Resource{{Type: kmsg.ConfigResourceTypeTopic, Name: "a", Configs: []Config{
+			faults := a.Alter(context.Background(), handler.Call{}, []Resource{{Type: kmsg.ConfigResourceTypeTopic, Name: "a", Configs: []Config{
 				{Name: "leader.replication.throttled.replicas", Op: kmsg.IncrementalAlterConfigOpAppend, Value: &value},
 			}}}, false)
 			require.Equal(t, []Fault{{}}, faults)

@@ -27,7 +27,8 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.AlterPartitionAssignmentsRe
 
 // New returns the handler.
 func New(topics backend.Topics, node *settings.Node) handler.Handler {
-	return handler.New(0, 1, shape, badRequest, mover{topics, node}.move)
+	return handler.New(0, 1, shape, badRequest, mover{topics, node}.move,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationAlter)))
 }
 
 type mover struct {
@@ -40,25 +41,26 @@ func (m mover) move(ctx context.Context, call handler.Call, req *kmsg.AlterParti
 		return nil, err
 	}
 	resp := kmsg.NewPtrAlterPartitionAssignmentsResponse()
+	if denied := topicadmin.AllowedCluster(ctx, call, kmsg.ACLOperationAlter); !denied.OK() {
+		resp.ErrorCode, resp.ErrorMessage, resp.Topics = denied.Code, denied.Message, refuse(req, denied)
+		return resp, nil
+	}
 	if len(req.Topics) == 0 {
 		resp.ErrorMessage = new(string) // "", as Kafka has it
 		return resp, nil
 	}
-	inTime := req.TimeoutMillis > 0
-	if inTime {
-		resp.AllowReplicationFactorChange = req.AllowReplicationFactorChange
-	} else {
-		resp.ErrorCode = topicadmin.TimedOut.Code
+	if req.TimeoutMillis <= 0 {
+		resp.ErrorCode, resp.Topics = topicadmin.TimedOut.Code, refuse(req, topicadmin.TimedOut)
+		return resp, nil
 	}
+	resp.AllowReplicationFactorChange = req.AllowReplicationFactorChange
 	topics := topicadmin.NewFinder(m.topics)
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		out := kmsg.AlterPartitionAssignmentsResponseTopic{Topic: t.Topic}
 		for j := range t.Partitions {
-			p, fault := &t.Partitions[j], topicadmin.TimedOut
-			if inTime {
-				fault = m.one(ctx, topics, t.Topic, p)
-			}
+			p := &t.Partitions[j]
+			fault := m.one(ctx, topics, t.Topic, p)
 			out.Partitions = append(out.Partitions, kmsg.AlterPartitionAssignmentsResponseTopicPartition{
 				Partition: p.Partition, ErrorCode: fault.Code, ErrorMessage: fault.Message,
 			})
@@ -66,6 +68,21 @@ func (m mover) move(ctx context.Context, call handler.Call, req *kmsg.AlterParti
 		resp.Topics = append(resp.Topics, out)
 	}
 	return resp, ctx.Err()
+}
+
+// refuse answers every partition alike.
+func refuse(req *kmsg.AlterPartitionAssignmentsRequest, fault topicadmin.Fault) (topics []kmsg.AlterPartitionAssignmentsResponseTopic) {
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		out := kmsg.AlterPartitionAssignmentsResponseTopic{Topic: t.Topic}
+		for j := range t.Partitions {
+			out.Partitions = append(out.Partitions, kmsg.AlterPartitionAssignmentsResponseTopicPartition{
+				Partition: t.Partitions[j].Partition, ErrorCode: fault.Code, ErrorMessage: fault.Message,
+			})
+		}
+		topics = append(topics, out)
+	}
+	return topics
 }
 
 // names yields the name of each topic and, again, for each of its partitions.

@@ -24,7 +24,8 @@ type Store interface {
 
 // New returns the handler.
 func New(store Store) handler.Handler {
-	return handler.New(1, 2, shape, handler.CloseConnection, mover{store}.move)
+	return handler.New(1, 2, shape, handler.CloseConnection, mover{store}.move,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationAlter)))
 }
 
 type mover struct{ store Store }
@@ -32,6 +33,9 @@ type mover struct{ store Store }
 func (m mover) move(ctx context.Context, call handler.Call, req *kmsg.AlterReplicaLogDirsRequest) (*kmsg.AlterReplicaLogDirsResponse, error) {
 	if err := call.Reserve(ctx, cost(req)); err != nil {
 		return nil, err
+	}
+	if !call.AllowedCluster(ctx, kmsg.ACLOperationAlter) {
+		return denied(req), nil
 	}
 	dir, err := m.store.LogDir(ctx)
 	topics := topicadmin.NewFinder(m.store)
@@ -55,6 +59,23 @@ func (m mover) move(ctx context.Context, call handler.Call, req *kmsg.AlterRepli
 		}
 	}
 	return resp, ctx.Err()
+}
+
+// denied refuses every partition as it stands in the request, repeats too.
+func denied(req *kmsg.AlterReplicaLogDirsRequest) *kmsg.AlterReplicaLogDirsResponse {
+	resp := kmsg.NewPtrAlterReplicaLogDirsResponse()
+	for i := range req.Dirs {
+		for _, t := range req.Dirs[i].Topics {
+			out := kmsg.AlterReplicaLogDirsResponseTopic{Topic: t.Topic}
+			for _, index := range t.Partitions {
+				out.Partitions = append(out.Partitions, kmsg.AlterReplicaLogDirsResponseTopicPartition{
+					Partition: index, ErrorCode: kerr.ClusterAuthorizationFailed.Code,
+				})
+			}
+			resp.Topics = append(resp.Topics, out)
+		}
+	}
+	return resp
 }
 
 // cost is the memory that the answer takes.

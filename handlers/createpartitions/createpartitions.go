@@ -23,8 +23,13 @@ import (
 
 // New returns the handler.
 func New(topics backend.Topics, node *settings.Node, cfg settings.Topics) handler.Handler {
-	return handler.New(0, 3, shape, handler.CloseConnection, grower{topics, node, cfg.MaxNewPartitions}.grow)
+	return handler.New(0, 3, shape, handler.CloseConnection, grower{topics, node, cfg.MaxNewPartitions}.grow,
+		handler.Authorizes(check))
 }
+
+// check: the fault of a name that is there twice goes before it.
+var check = handler.Check{Operation: kmsg.ACLOperationAlter, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic",
+	Code: kerr.TopicAuthorizationFailed.Code, When: "the name is there once"}
 
 type grower struct {
 	topics backend.Topics
@@ -32,35 +37,32 @@ type grower struct {
 	max    int32
 }
 
-// found is what the backend says of one topic of a request.
+// found is what the backend says of one topic of a request that the caller may
+// alter; the zero value stands for any other.
 type found struct {
-	topic backend.Topic
-	err   error
+	allowed bool
+	topic   backend.Topic
+	err     error
 }
 
 func (g grower) grow(ctx context.Context, call handler.Call, req *kmsg.CreatePartitionsRequest) (*kmsg.CreatePartitionsResponse, error) {
 	if err := call.Reserve(ctx, topicadmin.Cost(names(req))); err != nil {
 		return nil, err
 	}
-	if req.TimeoutMillis <= 0 {
+	repeated := topicadmin.Repeated(names(req))
+	topics, some := make([]found, len(req.Topics)), false
+	for i := range req.Topics {
+		name := req.Topics[i].Topic
+		topics[i].allowed = !repeated[name] && topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationAlter, name)
+		some = some || topics[i].allowed
+	}
+	if some && req.TimeoutMillis <= 0 { // Kafka's controller is not asked for nothing
 		return refuseAll(req, topicadmin.TimedOut), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond)
 	defer cancel()
 
-	repeated := topicadmin.Repeated(names(req))
-	topics := make([]found, len(req.Topics))
-	added := int64(0)
-	for i := range req.Topics {
-		t, f := &req.Topics[i], &topics[i]
-		if repeated[t.Topic] {
-			continue
-		}
-		if f.topic, f.err = g.topics.Topic(ctx, t.Topic); f.err == nil {
-			added += max(0, int64(t.Count)-int64(f.topic.Partitions))
-		}
-	}
-	if added > int64(g.max) {
+	if g.look(ctx, req, topics) > int64(g.max) {
 		return refuseAll(req, topicadmin.Refuse(kerr.PolicyViolation, "Excessively large number of additional partitions per request.")), nil
 	}
 
@@ -69,14 +71,31 @@ func (g grower) grow(ctx context.Context, call handler.Call, req *kmsg.CreatePar
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		switch {
-		case !repeated[t.Topic]:
+		case topics[i].allowed:
 			resp.Topics = append(resp.Topics, answer(t.Topic, g.one(ctx, t, topics[i], req.ValidateOnly)))
+		case !repeated[t.Topic]:
+			resp.Topics = append(resp.Topics, answer(t.Topic, topicadmin.Fault{Code: kerr.TopicAuthorizationFailed.Code}))
 		case !answered[t.Topic]:
 			answered[t.Topic] = true
 			resp.Topics = append(resp.Topics, answer(t.Topic, topicadmin.DuplicateName))
 		}
 	}
 	return resp, nil
+}
+
+// look looks up the topics that may be altered, and returns how many partitions the
+// request would add to them.
+func (g grower) look(ctx context.Context, req *kmsg.CreatePartitionsRequest, topics []found) (added int64) {
+	for i := range topics {
+		f := &topics[i]
+		if !f.allowed {
+			continue
+		}
+		if f.topic, f.err = g.topics.Topic(ctx, req.Topics[i].Topic); f.err == nil {
+			added += max(0, int64(req.Topics[i].Count)-int64(f.topic.Partitions))
+		}
+	}
+	return added
 }
 
 func names(req *kmsg.CreatePartitionsRequest) func(yield func(string) bool) {

@@ -9,6 +9,7 @@ package deletegroups
 import (
 	"context"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/coordinator"
@@ -25,8 +26,12 @@ const groupMemory = 128
 // not decode closes the connection: codes are per group, and an answer without
 // groups looks like success.
 func New(groups coordinator.Remover, offsets backend.Offsets) handler.Handler {
-	return handler.New(0, 3, shape, handler.CloseConnection, deleter{groups, offsets}.delete)
+	return handler.New(0, 3, shape, handler.CloseConnection, deleter{groups, offsets}.delete,
+		handler.Authorizes(check))
 }
+
+var check = handler.Check{Operation: kmsg.ACLOperationDelete, Resource: kmsg.ACLResourceTypeGroup, Of: "each group",
+	Code: kerr.GroupAuthorizationFailed.Code}
 
 type deleter struct {
 	groups  coordinator.Remover
@@ -50,7 +55,10 @@ func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.Delete
 		}
 		answered[group] = true
 		g := kmsg.NewDeleteGroupsResponseGroup()
-		g.Group, g.ErrorCode = group, d.remove(ctx, group)
+		g.Group, g.ErrorCode = group, kerr.GroupAuthorizationFailed.Code
+		if call.Allowed(ctx, kmsg.ACLOperationDelete, kmsg.ACLResourceTypeGroup, group) {
+			g.ErrorCode = d.remove(ctx, group)
+		}
 		resp.Groups = append(resp.Groups, g)
 	}
 	return resp, nil

@@ -27,7 +27,8 @@ type Store interface {
 
 // New returns the handler.
 func New(store Store) handler.Handler {
-	return handler.New(0, 2, shape, handler.CloseConnection, deleter{store}.delete)
+	return handler.New(0, 2, shape, handler.CloseConnection, deleter{store}.delete,
+		handler.Authorizes(topicadmin.TopicCheck(kmsg.ACLOperationDelete)))
 }
 
 // The offset that stands for the end of the log, and the low watermark of a
@@ -53,8 +54,13 @@ func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.Delete
 	resp := merge(req)
 	for i := range resp.Topics {
 		t := &resp.Topics[i]
+		allowed := topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationDelete, t.Topic)
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
+			if !allowed {
+				p.LowWatermark, p.ErrorCode = none, kerr.TopicAuthorizationFailed.Code
+				continue
+			}
 			p.LowWatermark, p.ErrorCode = d.one(work, topics, t.Topic, p.Partition, p.LowWatermark)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/core/cluster"
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // The kinds of endpoint of KIP-919.
@@ -26,7 +27,8 @@ const (
 
 // New returns the handler for a cluster.
 func New(c *cluster.Cluster) handler.Handler {
-	return handler.New(0, 2, shape, handler.InvalidRequest(refuse), describer{c}.describe)
+	return handler.New(0, 2, shape, handler.InvalidRequest(refuse), describer{c}.describe,
+		handler.Authorizes(checks...))
 }
 
 // refuse marks a response as an error: no controller, and no operations.
@@ -34,7 +36,14 @@ func refuse(resp *kmsg.DescribeClusterResponse, code int16) {
 	resp.ErrorCode = code
 	resp.ControllerID = -1
 	resp.EndpointType = endpointBrokers
-	resp.ClusterAuthorizedOperations = cluster.OmittedOperations
+	resp.ClusterAuthorizedOperations = handler.OmittedOperations
+}
+
+// checks: what the caller may do with the cluster is only told to those who may
+// describe it. Everything else is for everybody.
+var checks = []handler.Check{
+	{Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeCluster, When: "authorized operations are asked for"},
+	handler.AsksOperations(kmsg.ACLResourceTypeCluster, ""),
 }
 
 type describer struct{ cluster *cluster.Cluster }
@@ -60,6 +69,18 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 	broker.NodeID = d.cluster.Node.ID
 	broker.Host, broker.Port = call.Listener.Host, call.Listener.Port
 	resp.ClusterID, resp.ControllerID, resp.Brokers = id, broker.NodeID, append(resp.Brokers, broker)
-	resp.ClusterAuthorizedOperations = cluster.Operations(req.IncludeClusterAuthorizedOperations, cluster.ClusterOperations)
+	resp.ClusterAuthorizedOperations = handler.OmittedOperations
+	if req.IncludeClusterAuthorizedOperations {
+		resp.ClusterAuthorizedOperations = operations(ctx, call)
+	}
 	return resp, nil
+}
+
+// operations returns the authorized operations of the caller, none for one who may
+// not describe the cluster, whatever else it may do.
+func operations(ctx context.Context, call handler.Call) int32 {
+	if !call.AllowedCluster(ctx, kmsg.ACLOperationDescribe) {
+		return 0
+	}
+	return call.Operations(ctx, kmsg.ACLResourceTypeCluster, security.ClusterName)
 }

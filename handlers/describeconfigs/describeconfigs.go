@@ -31,7 +31,8 @@ import (
 
 // New returns the handler.
 func New(topics backend.Topics, catalog *topicconfig.Catalog, node *settings.Node, broker settings.Broker) handler.Handler {
-	return handler.New(1, 4, shape, handler.CloseConnection, server{topics, catalog, node, broker}.describe)
+	return handler.New(1, 4, shape, handler.CloseConnection, server{topics, catalog, node, broker}.describe,
+		handler.Authorizes(topicadmin.ConfigChecks(kmsg.ACLOperationDescribeConfigs)...))
 }
 
 type server struct {
@@ -62,7 +63,7 @@ func (s server) describe(ctx context.Context, call handler.Call, req *kmsg.Descr
 		who, memory := identity{asked.ResourceType, asked.ResourceName}, int64(0)
 		found, ok := known[who]
 		if !ok {
-			found = s.find(ctx, req, who)
+			found = s.find(ctx, call, req, who)
 			known[who] = found
 			memory += int64(len(found.configs)) * configMemory
 		}
@@ -95,7 +96,10 @@ const (
 	resourceMemory = int64(unsafe.Sizeof(kmsg.DescribeConfigsResponseResource{})) + int64(unsafe.Sizeof(resource{}))
 )
 
-func (s server) find(ctx context.Context, req *kmsg.DescribeConfigsRequest, who identity) resource {
+func (s server) find(ctx context.Context, call handler.Call, req *kmsg.DescribeConfigsRequest, who identity) resource {
+	if denied := topicadmin.AllowedConfigs(ctx, call, kmsg.ACLOperationDescribeConfigs, who.kind, who.name); !denied.OK() {
+		return resource{fault: denied}
+	}
 	switch who.kind {
 	case kmsg.ConfigResourceTypeTopic:
 		return s.topic(ctx, req, who.name)

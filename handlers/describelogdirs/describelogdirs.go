@@ -18,11 +18,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/topicadmin"
 )
 
 // Store is what the handler needs of a backend.
@@ -34,7 +36,8 @@ type Store interface {
 // New returns the handler. A body that does not decode closes the connection:
 // below v3 there is no top-level error code.
 func New(store Store) handler.Handler {
-	return handler.New(1, 5, shape, handler.CloseConnection, describer{store}.describe)
+	return handler.New(1, 5, shape, handler.CloseConnection, describer{store}.describe,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationDescribe)))
 }
 
 type describer struct{ store Store }
@@ -54,6 +57,11 @@ func (e *entry) count() int {
 }
 
 func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.DescribeLogDirsRequest) (*kmsg.DescribeLogDirsResponse, error) {
+	if !call.AllowedCluster(ctx, kmsg.ACLOperationDescribe) { // below v3 there is no code: no directories
+		resp := kmsg.NewPtrDescribeLogDirsResponse()
+		resp.ErrorCode = kerr.ClusterAuthorizationFailed.Code
+		return resp, nil
+	}
 	if err := call.Reserve(ctx, askedMemory(req.Topics)); err != nil {
 		return nil, err
 	}

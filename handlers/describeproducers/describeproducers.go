@@ -33,7 +33,9 @@ type Store interface {
 
 // New returns the handler.
 func New(store Store) handler.Handler {
-	return handler.New(0, 0, shape, handler.CloseConnection, describer{store}.describe)
+	check := topicadmin.TopicCheck(kmsg.ACLOperationRead)
+	check.When = "the name is legal"
+	return handler.New(0, 0, shape, handler.CloseConnection, describer{store}.describe, handler.Authorizes(check))
 }
 
 // none is the coordinator epoch of a producer without transactions, and the
@@ -53,8 +55,8 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 	if err := call.Reserve(ctx, topicadmin.Cost(names(req))); err != nil {
 		return nil, err
 	}
-	topics := topicadmin.NewFinder(d.store)
-	count, err := d.count(ctx, call, topics, req)
+	topics, refused := topicadmin.NewFinder(d.store), refusals(ctx, call, req)
+	count, err := d.count(ctx, call, topics, req, refused)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +68,34 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 		t := &req.Topics[i]
 		out := kmsg.DescribeProducersResponseTopic{Topic: t.Topic}
 		for _, index := range t.Partitions {
+			if fault := refused[i]; !fault.OK() {
+				out.Partitions = append(out.Partitions, refusal(index, fault))
+				continue
+			}
 			out.Partitions = append(out.Partitions, d.one(ctx, topics, t.Topic, index))
 		}
 		resp.Topics = append(resp.Topics, out)
 	}
 	return resp, ctx.Err()
+}
+
+// refusals says of each topic of a request why it is not looked up, in Kafka's
+// order: a name that no topic can have needs no right.
+func refusals(ctx context.Context, call handler.Call, req *kmsg.DescribeProducersRequest) []topicadmin.Fault {
+	faults := make([]topicadmin.Fault, len(req.Topics))
+	for i := range req.Topics {
+		name := req.Topics[i].Topic
+		if err := topicname.Check(name); err != nil {
+			faults[i] = topicadmin.Refuse(kerr.InvalidTopicException, "%v", err)
+		} else if !topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationRead, name) {
+			faults[i] = topicadmin.TopicDenied
+		}
+	}
+	return faults
+}
+
+func refusal(index int32, fault topicadmin.Fault) kmsg.DescribeProducersResponseTopicPartition {
+	return kmsg.DescribeProducersResponseTopicPartition{Partition: index, ErrorCode: fault.Code, ErrorMessage: fault.Message}
 }
 
 // names yields the name of each topic and, again, for each of its partitions.
@@ -88,9 +113,12 @@ func names(req *kmsg.DescribeProducersRequest) func(yield func(string) bool) {
 
 // count returns how many producers the answer shows, and an error when they do
 // not fit into a frame. What fails here fails again when the answer is built.
-func (d describer) count(ctx context.Context, call handler.Call, topics *topicadmin.Finder, req *kmsg.DescribeProducersRequest) (int64, error) {
+func (d describer) count(ctx context.Context, call handler.Call, topics *topicadmin.Finder, req *kmsg.DescribeProducersRequest, refused []topicadmin.Fault) (int64, error) {
 	producers := int64(0)
 	for i := range req.Topics {
+		if !refused[i].OK() {
+			continue
+		}
 		for _, index := range req.Topics[i].Partitions {
 			p, _, err := topics.Partition(ctx, req.Topics[i].Topic, index)
 			if err != nil {
@@ -106,23 +134,16 @@ func (d describer) count(ctx context.Context, call handler.Call, topics *topicad
 	return producers, ctx.Err()
 }
 
-// one answers one partition; the checks stand in Kafka's order.
+// one answers one partition.
 func (d describer) one(ctx context.Context, topics *topicadmin.Finder, topic string, index int32) kmsg.DescribeProducersResponseTopicPartition {
 	out := kmsg.DescribeProducersResponseTopicPartition{Partition: index}
-	if err := topicname.Check(topic); err != nil {
-		fault := topicadmin.Refuse(kerr.InvalidTopicException, "%v", err)
-		out.ErrorCode, out.ErrorMessage = fault.Code, fault.Message
-		return out
-	}
 	p, _, err := topics.Partition(ctx, topic, index)
 	var producers []backend.ProducerState
 	if err == nil {
 		producers, err = d.store.DescribeProducers(ctx, p)
 	}
 	if errors.Is(err, backend.ErrUnknownTopic) {
-		fault := topicadmin.Refuse(kerr.UnknownTopicOrPartition, "%s", kerr.UnknownTopicOrPartition.Description)
-		out.ErrorCode, out.ErrorMessage = fault.Code, fault.Message
-		return out
+		return refusal(index, topicadmin.Refuse(kerr.UnknownTopicOrPartition, "%s", kerr.UnknownTopicOrPartition.Description))
 	}
 	if err != nil {
 		out.ErrorCode = errcode.Log(err)

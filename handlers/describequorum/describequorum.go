@@ -16,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/core/encoded"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/topicadmin"
 )
 
 const (
@@ -30,7 +31,8 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.DescribeQuorumResponse, cod
 
 // New returns the handler. now is the clock, time.Now.
 func New(node *settings.Node, now func() time.Time) handler.Handler {
-	return handler.New(0, 2, shape, badRequest, describer{node, now}.describe)
+	return handler.New(0, 2, shape, badRequest, describer{node, now}.describe,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationDescribe)))
 }
 
 type describer struct {
@@ -40,6 +42,10 @@ type describer struct {
 
 func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.DescribeQuorumRequest) (*kmsg.DescribeQuorumResponse, error) {
 	resp := kmsg.NewPtrDescribeQuorumResponse()
+	if !call.AllowedCluster(ctx, kmsg.ACLOperationDescribe) {
+		resp.ErrorCode, resp.ErrorMessage = topicadmin.ClusterDenied.Code, topicadmin.ClusterDenied.Message
+		return resp, nil
+	}
 	if req.Version >= withMessages {
 		resp.ErrorMessage = new(string) // Kafka sends an empty one
 	}

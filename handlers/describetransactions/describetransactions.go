@@ -20,8 +20,11 @@ import (
 // New returns the handler. A body that does not decode closes the connection:
 // codes are per id, and an answer without ids looks like success.
 func New() handler.Handler {
-	return handler.New(0, 0, shape, handler.CloseConnection, describe)
+	return handler.New(0, 0, shape, handler.CloseConnection, describe, handler.Authorizes(check))
 }
+
+var check = handler.Check{Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeTransactionalId,
+	Of: "each id", Code: kerr.TransactionalIDAuthorizationFailed.Code}
 
 func describe(ctx context.Context, call handler.Call, req *kmsg.DescribeTransactionsRequest) (*kmsg.DescribeTransactionsResponse, error) {
 	size := price(req.TransactionalIDs)
@@ -36,7 +39,10 @@ func describe(ctx context.Context, call handler.Call, req *kmsg.DescribeTransact
 	for i, id := range req.TransactionalIDs {
 		state := &resp.TransactionStates[i]
 		state.TransactionalID, state.ErrorCode = id, kerr.TransactionalIDNotFound.Code
-		if id == "" {
+		switch {
+		case !call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTransactionalId, id):
+			state.ErrorCode = kerr.TransactionalIDAuthorizationFailed.Code
+		case id == "":
 			state.ErrorCode = kerr.InvalidRequest.Code
 		}
 	}

@@ -23,7 +23,8 @@ import (
 // New returns the handler. A body that does not decode closes the connection:
 // v0 has no top-level error code.
 func New(topics backend.Topics) handler.Handler {
-	return handler.New(0, 2, shape, handler.CloseConnection, elector{topics}.elect)
+	return handler.New(0, 2, shape, handler.CloseConnection, elector{topics}.elect,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationAlter)))
 }
 
 // The election types, from v1 on; v0 elects preferred replicas.
@@ -40,6 +41,9 @@ type elector struct{ topics backend.Topics }
 func (e elector) elect(ctx context.Context, call handler.Call, req *kmsg.ElectLeadersRequest) (*kmsg.ElectLeadersResponse, error) {
 	if err := call.Reserve(ctx, topicadmin.Cost(names(req.Topics))); err != nil {
 		return nil, err
+	}
+	if denied := topicadmin.AllowedCluster(ctx, call, kmsg.ACLOperationAlter); !denied.OK() {
+		return refuse(req.Topics, denied), nil
 	}
 	switch asked := req.Topics; {
 	case asked != nil && len(asked) == 0:

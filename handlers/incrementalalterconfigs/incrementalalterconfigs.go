@@ -22,7 +22,8 @@ import (
 // New returns the handler.
 func New(topics backend.Topics, catalog *topicconfig.Catalog, node *settings.Node) handler.Handler {
 	a := topicadmin.Alterer{Topics: topics, Catalog: catalog, Node: node.ID}
-	return handler.New(0, 1, shape, handler.CloseConnection, server{a}.alter)
+	return handler.New(0, 1, shape, handler.CloseConnection, server{a}.alter,
+		handler.Authorizes(topicadmin.ConfigChecks(kmsg.ACLOperationAlterConfigs)...))
 }
 
 type server struct{ alterer topicadmin.Alterer }
@@ -32,7 +33,7 @@ func (s server) alter(ctx context.Context, call handler.Call, req *kmsg.Incremen
 	if err := call.Reserve(ctx, topicadmin.CostOfAlter(resources)); err != nil {
 		return nil, err
 	}
-	faults := s.alterer.Alter(ctx, resources, req.ValidateOnly)
+	faults := s.alterer.Alter(ctx, call, resources, req.ValidateOnly)
 
 	resp := kmsg.NewPtrIncrementalAlterConfigsResponse()
 	resp.Resources = make([]kmsg.IncrementalAlterConfigsResponseResource, len(resources))

@@ -19,6 +19,7 @@ import (
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/topicadmin"
 )
 
 // badRequest answers with INVALID_REQUEST, which every version has room for.
@@ -39,7 +40,8 @@ var all = []int8{brokerLogger, broker, topic, clientMetrics, group}
 
 // New returns the handler.
 func New(topics backend.Topics, node *settings.Node) handler.Handler {
-	return handler.New(0, 1, shape, badRequest, lister{topics, node}.list)
+	return handler.New(0, 1, shape, badRequest, lister{topics, node}.list,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationDescribeConfigs)))
 }
 
 type lister struct {
@@ -53,6 +55,9 @@ func (l lister) list(ctx context.Context, call handler.Call, req *kmsg.ListConfi
 	resp := kmsg.NewPtrListConfigResourcesResponse()
 	types := req.ResourceTypes
 	switch {
+	case !call.AllowedCluster(ctx, kmsg.ACLOperationDescribeConfigs):
+		resp.ErrorCode = kerr.ClusterAuthorizationFailed.Code
+		return resp, nil
 	case req.Version == 0:
 		types = []int8{clientMetrics}
 	case len(types) == 0:

@@ -42,7 +42,12 @@ type Store interface {
 
 // New returns the handler over the given coordinator and store.
 func New(groups coordinator.Describer, store Store) handler.Handler {
-	return handler.New(0, 0, shape, badRequest, deleter{groups, store}.delete)
+	return handler.New(0, 0, shape, badRequest, deleter{groups, store}.delete, handler.Authorizes(checks...))
+}
+
+var checks = []handler.Check{
+	{Operation: kmsg.ACLOperationDelete, Resource: kmsg.ACLResourceTypeGroup, Of: "the group", Code: kerr.GroupAuthorizationFailed.Code},
+	{Operation: kmsg.ACLOperationRead, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic", Code: kerr.TopicAuthorizationFailed.Code},
 }
 
 type deleter struct {
@@ -64,7 +69,7 @@ func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.Offset
 		return nil, err
 	}
 	if code == 0 {
-		resp, commits := d.resolve(ctx, req, subscribed)
+		resp, commits := d.resolve(ctx, call, req, subscribed)
 		if len(commits) > 0 {
 			code = errcode.Offsets(d.store.CommitOffsets(ctx, req.Group, commits))
 		}
@@ -80,7 +85,10 @@ func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.Offset
 // look returns which of the request's topics the group's members subscribe to,
 // or the code that refuses the request. An error closes the connection.
 func (d deleter) look(ctx context.Context, call handler.Call, req *kmsg.OffsetDeleteRequest) (subscribed topics, code int16, err error) {
-	if req.Group == "" {
+	switch {
+	case !call.Allowed(ctx, kmsg.ACLOperationDelete, kmsg.ACLResourceTypeGroup, req.Group):
+		return nil, kerr.GroupAuthorizationFailed.Code, nil
+	case req.Group == "":
 		return nil, kerr.InvalidGroupID.Code, nil
 	}
 	// Results share the members' metadata with the group: only their headers
@@ -113,7 +121,7 @@ func (d deleter) look(ctx context.Context, call handler.Call, req *kmsg.OffsetDe
 
 // resolve answers every partition in its place, and returns the commits that
 // delete the offsets of those that may go. Each topic is looked up once.
-func (d deleter) resolve(ctx context.Context, req *kmsg.OffsetDeleteRequest, subscribed topics) (*kmsg.OffsetDeleteResponse, []backend.Commit) {
+func (d deleter) resolve(ctx context.Context, call handler.Call, req *kmsg.OffsetDeleteRequest, subscribed topics) (*kmsg.OffsetDeleteResponse, []backend.Commit) {
 	resp := kmsg.NewPtrOffsetDeleteResponse()
 	resp.Topics = make([]kmsg.OffsetDeleteResponseTopic, len(req.Topics))
 	var commits []backend.Commit
@@ -122,8 +130,7 @@ func (d deleter) resolve(ctx context.Context, req *kmsg.OffsetDeleteRequest, sub
 		from, to := &req.Topics[i], &resp.Topics[i]
 		found, ok := known[from.Topic]
 		if !ok {
-			topic, err := d.store.Topic(ctx, from.Topic)
-			found = lookup{topic, errcode.Offsets(err)}
+			found = d.find(ctx, call, from.Topic)
 			known[from.Topic] = found
 		}
 		to.Topic, to.Partitions = from.Topic, make([]kmsg.OffsetDeleteResponseTopicPartition, len(from.Partitions))
@@ -146,6 +153,15 @@ func (d deleter) resolve(ctx context.Context, req *kmsg.OffsetDeleteRequest, sub
 		}
 	}
 	return resp, commits
+}
+
+// find looks a topic up, if the caller may read it.
+func (d deleter) find(ctx context.Context, call handler.Call, name string) lookup {
+	if !call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeTopic, name) {
+		return lookup{code: kerr.TopicAuthorizationFailed.Code}
+	}
+	topic, err := d.store.Topic(ctx, name)
+	return lookup{topic, errcode.Offsets(err)}
 }
 
 // lookup is a topic, or the code of why there is none.

@@ -26,7 +26,7 @@ type Store interface {
 
 // New returns the handler.
 func New(store Store) handler.Handler {
-	return handler.New(2, 4, shape, handler.CloseConnection, finder{store}.find)
+	return handler.New(2, 4, shape, handler.CloseConnection, finder{store}.find, handler.Authorizes(checks()...))
 }
 
 // Leader epochs: that of every partition, and the one that stands for none.
@@ -35,6 +35,15 @@ const (
 	none        = -1
 )
 
+// checks are those of Kafka: brokers may ask about everything (KIP-101), clients
+// about topics that they may describe (KIP-320).
+func checks() []handler.Check {
+	broker := topicadmin.ClusterCheck(kmsg.ACLOperationClusterAction)
+	client := topicadmin.TopicCheck(kmsg.ACLOperationDescribe)
+	broker.Code, client.When = client.Code, "or else"
+	return []handler.Check{broker, client}
+}
+
 type finder struct{ store Store }
 
 func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.OffsetForLeaderEpochRequest) (*kmsg.OffsetForLeaderEpochResponse, error) {
@@ -42,12 +51,18 @@ func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.OffsetFor
 		return nil, err
 	}
 	topics := topicadmin.NewFinder(f.store)
+	all := call.ShownCluster(ctx, kmsg.ACLOperationClusterAction)
 	resp := kmsg.NewPtrOffsetForLeaderEpochResponse()
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		out := kmsg.NewOffsetForLeaderEpochResponseTopic()
 		out.Topic = t.Topic
+		allowed := all || topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationDescribe, t.Topic)
 		for j := range t.Partitions {
+			if !allowed {
+				out.Partitions = append(out.Partitions, denied(t.Partitions[j].Partition))
+				continue
+			}
 			out.Partitions = append(out.Partitions, f.one(ctx, topics, t.Topic, &t.Partitions[j]))
 		}
 		resp.Topics = append(resp.Topics, out)
@@ -62,6 +77,14 @@ func cost(req *kmsg.OffsetForLeaderEpochRequest) int64 {
 		partitions += 1 + len(req.Topics[i].Partitions)
 	}
 	return int64(partitions) * topicadmin.PartitionCost
+}
+
+// denied is the answer about a partition of a topic that the caller may not
+// describe.
+func denied(index int32) kmsg.OffsetForLeaderEpochResponseTopicPartition {
+	out := kmsg.NewOffsetForLeaderEpochResponseTopicPartition() // epoch and offset −1
+	out.Partition, out.ErrorCode = index, kerr.TopicAuthorizationFailed.Code
+	return out
 }
 
 // one answers one partition; the checks stand in Kafka's order.

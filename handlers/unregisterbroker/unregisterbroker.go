@@ -19,14 +19,19 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.UnregisterBrokerResponse, c
 
 // New returns the handler.
 func New(node *settings.Node) handler.Handler {
-	return handler.New(0, 0, shape, badRequest, unregisterer{node}.unregister)
+	return handler.New(0, 0, shape, badRequest, unregisterer{node}.unregister,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationAlter)))
 }
 
 type unregisterer struct{ node *settings.Node }
 
-func (u unregisterer) unregister(_ context.Context, _ handler.Call, req *kmsg.UnregisterBrokerRequest) (*kmsg.UnregisterBrokerResponse, error) {
-	fault := topicadmin.Refuse(kerr.BrokerIDNotRegistered, "Broker ID %d is not currently registered", req.BrokerID)
-	if req.BrokerID == u.node.ID {
+func (u unregisterer) unregister(ctx context.Context, call handler.Call, req *kmsg.UnregisterBrokerRequest) (*kmsg.UnregisterBrokerResponse, error) {
+	fault := topicadmin.AllowedCluster(ctx, call, kmsg.ACLOperationAlter)
+	switch {
+	case !fault.OK():
+	case req.BrokerID != u.node.ID:
+		fault = topicadmin.Refuse(kerr.BrokerIDNotRegistered, "Broker ID %d is not currently registered", req.BrokerID)
+	default:
 		fault = topicadmin.Refuse(kerr.PolicyViolation,
 			"Broker %d is the gateway that answers you, and the only one: it cannot be unregistered.", req.BrokerID)
 	}

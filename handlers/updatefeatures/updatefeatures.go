@@ -14,6 +14,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/topicadmin"
 )
 
 // badRequest answers with INVALID_REQUEST, which every version has room for.
@@ -31,7 +32,8 @@ const messageCopies = 6
 
 // New returns the handler.
 func New(node *settings.Node) handler.Handler {
-	return handler.New(0, 2, shape, badRequest, updater{node}.update)
+	return handler.New(0, 2, shape, badRequest, updater{node}.update,
+		handler.Authorizes(topicadmin.ClusterCheck(kmsg.ACLOperationAlter)))
 }
 
 type updater struct{ node *settings.Node }
@@ -40,6 +42,10 @@ type updater struct{ node *settings.Node }
 // for one. Without a feature there is nothing to refuse.
 func (u updater) update(ctx context.Context, call handler.Call, req *kmsg.UpdateFeaturesRequest) (*kmsg.UpdateFeaturesResponse, error) {
 	resp := kmsg.NewPtrUpdateFeaturesResponse()
+	if denied := topicadmin.AllowedCluster(ctx, call, kmsg.ACLOperationAlter); !denied.OK() {
+		resp.ErrorCode, resp.ErrorMessage = denied.Code, denied.Message
+		return resp, nil
+	}
 	if len(req.FeatureUpdates) == 0 {
 		return resp, nil
 	}
