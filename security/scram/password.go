@@ -13,12 +13,15 @@ import (
 // credentials.
 //
 // A check costs as many rounds of HMAC as the credentials have iterations: some
-// milliseconds of a processor. No more checks run at once than half of the
-// processors can do, at least one; others wait.
+// milliseconds of a processor. No more than [MostChecks] run at once, so that others
+// get a processor, too.
 type Passwords struct {
 	mechanisms []*Mechanism
 	running    chan struct{}
 }
+
+// MostChecks is how many checks of passwords run at once.
+func MostChecks() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // NewPasswords returns a checker of passwords over credentials.
 func NewPasswords(users security.ScramCredentials) *Passwords {
