@@ -1,0 +1,39 @@
+package security
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Refusal is an error that is told to a client: Kafka's code, and a text.
+type Refusal struct {
+	Code *kerr.Error
+	Text string
+}
+
+// Refuse returns a Refusal.
+func Refuse(code *kerr.Error, format string, args ...any) *Refusal {
+	return &Refusal{code, fmt.Sprintf(format, args...)}
+}
+
+// Error returns the text.
+func (r *Refusal) Error() string { return r.Text }
+
+// Unwrap returns the code.
+func (r *Refusal) Unwrap() error { return r.Code }
+
+// Refused returns the code and the text of an error that is told to a client as it
+// is: a Refusal, or a code of Kafka's alone.
+func Refused(err error) (code int16, text string, ok bool) {
+	var refusal *Refusal
+	var kafka *kerr.Error
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Code.Code, refusal.Text, true
+	case errors.As(err, &kafka):
+		return kafka.Code, kafka.Description, true
+	}
+	return 0, "", false
+}

@@ -1,0 +1,79 @@
+// Package authorizer is the authorizer that the configuration names: of those in the
+// list that builds the gateway it makes one and leaves the others alone.
+//
+// An authorizer stands in the list by an option that provides an [Out], its name and
+// how it is made:
+//
+//	fx.Options(authorizer.Module, acls.Candidate)
+//
+// and another module adds its own in the same way. One that also implements
+// security.ACLs is managed with the keys 29 to 31, by kafka-acls. Super users are
+// asked for here, so no authorizer needs to know them.
+package authorizer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/security"
+)
+
+// Candidate is an authorizer that authorization.authorizer may name.
+type Candidate struct {
+	Name string
+	// Make makes it, once, if it is the chosen one. Only then may it have hooks in
+	// the graph's lifecycle.
+	Make func() (security.Authorizer, error)
+}
+
+// choose returns the authorizer that the section names, without its super users; nil
+// for None.
+func choose(c Config, candidates []Candidate) (security.Authorizer, error) {
+	names := []string{None}
+	var chosen *Candidate
+	for i, candidate := range candidates {
+		if slices.Contains(names, candidate.Name) {
+			return nil, fmt.Errorf("authorization.authorizer: two authorizers have the name %q", candidate.Name)
+		}
+		names = append(names, candidate.Name)
+		if candidate.Name == c.Authorizer {
+			chosen = &candidates[i]
+		}
+	}
+	switch {
+	case c.Authorizer == None:
+		return nil, nil
+	case chosen == nil:
+		slices.Sort(names) // the order of a value group is random
+		return nil, fmt.Errorf("authorization.authorizer: %q is none of %s", c.Authorizer, strings.Join(names, ", "))
+	}
+	made, err := chosen.Make()
+	if err == nil && made == nil {
+		err = errors.New("nothing was made")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("authorization.authorizer: %s: %w", c.Authorizer, err)
+	}
+	return made, nil
+}
+
+// withSuperUsers lets users do everything before it asks an authorizer.
+type withSuperUsers struct {
+	users map[security.Principal]bool
+	security.Authorizer
+}
+
+// Authorize implements security.Authorizer.
+func (a withSuperUsers) Authorize(ctx context.Context, who security.Requester, op kmsg.ACLOperation, on security.Resource) bool {
+	return a.users[who.Principal] || a.Authorizer.Authorize(ctx, who, op, on)
+}
+
+// AuthorizeAny implements security.Authorizer.
+func (a withSuperUsers) AuthorizeAny(ctx context.Context, who security.Requester, op kmsg.ACLOperation, on kmsg.ACLResourceType) bool {
+	return a.users[who.Principal] || a.Authorizer.AuthorizeAny(ctx, who, op, on)
+}

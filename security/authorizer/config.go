@@ -1,0 +1,51 @@
+package authorizer
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/iggykafka/gateway/core/security"
+)
+
+// None is the authorizer of a gateway where everybody may do everything.
+const None = "none"
+
+// Config is the section "authorization".
+type Config struct {
+	// Authorizer says who decides what clients may do (default none: everybody may
+	// do everything; acls: the access control lists that kafka-acls manages).
+	Authorizer string `koanf:"authorizer"`
+	// SuperUsers are the principals that may do everything, whatever the authorizer
+	// says, such as User:admin (default none). Who comes without a login is
+	// User:ANONYMOUS.
+	SuperUsers []string `koanf:"super_users"`
+	// AllowIfNoACL allows everything on resources that no access control list is
+	// about, as allow.everyone.if.no.acl.found does in Kafka (default false).
+	AllowIfNoACL bool `koanf:"allow_if_no_acl"`
+	// MaxACLs is the most entries that the access control lists have together
+	// (default 10000).
+	MaxACLs int `koanf:"max_acls"`
+}
+
+// DefaultConfig returns the section of a gateway that was told nothing.
+func DefaultConfig() Config { return Config{Authorizer: None, MaxACLs: 10_000} }
+
+// Validate names every fault of the section, one a line, each with its key.
+func (c Config) Validate() error {
+	_, err := c.superUsers()
+	return err
+}
+
+// superUsers returns the principals of SuperUsers.
+func (c Config) superUsers() (map[security.Principal]bool, error) {
+	users := make(map[security.Principal]bool, len(c.SuperUsers))
+	var faults []error
+	for _, text := range c.SuperUsers {
+		p, err := security.ParsePrincipal(text)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("authorization.super_users: %w", err))
+		}
+		users[p] = true
+	}
+	return users, errors.Join(faults...)
+}
