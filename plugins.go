@@ -82,7 +82,10 @@ import (
 	"github.com/iggykafka/gateway/handlers/syncgroup"
 	"github.com/iggykafka/gateway/handlers/unregisterbroker"
 	"github.com/iggykafka/gateway/handlers/updatefeatures"
+	"github.com/iggykafka/gateway/security/acls"
+	"github.com/iggykafka/gateway/security/authorizer"
 	"github.com/iggykafka/gateway/security/plain"
+	"github.com/iggykafka/gateway/security/quotas"
 )
 
 // Plugins is the whole gateway.
@@ -115,6 +118,8 @@ func Core() fx.Option {
 // are used is the configuration's choice; all may be missing.
 func Security() fx.Option {
 	return fx.Options(
+		authorizer.Module, acls.Candidate,
+		quotas.Module, quotas.StoredCandidate,
 		sasl.Module,
 		plain.Module,
 	)

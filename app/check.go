@@ -40,6 +40,8 @@ func boundsOf(f field) bounds {
 		"iggy.cache_bytes",               // 0: nothing is kept
 		"metrics.lag_series_max",         // 0: no lag is shown
 		"storage.compaction.rate_bytes",  // 0: any
+		"quotas.producer_byte_rate",      // 0: any
+		"quotas.consumer_byte_rate",      // 0: any
 		"groups.initial_rebalance_delay", // 0: not at all
 		"groups.max_rebalance_timeout":   // 0: no cap
 		b.least = 0
@@ -63,7 +65,7 @@ func (l *loaded) check(faults *Faults) {
 		faults.add("%s: %s (%s)", key, fmt.Sprintf(format, args...), origin)
 	}
 	// Sections that know their own rules, first: they say more.
-	sections := []interface{ Validate() error }{l.Server, l.Admin, l.Tracing}
+	sections := []interface{ Validate() error }{l.Server, l.Admin, l.Tracing, l.Authorization, l.Quotas}
 	switch chosen.Choice(l.Storage.Backend) {
 	case chosen.Embedded:
 		sections = append(sections, l.Storage.Config)

@@ -13,6 +13,8 @@ import (
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/telemetry"
 	"github.com/iggykafka/gateway/core/tracing"
+	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/quotas"
 )
 
 // Config is the whole configuration of the gateway. The tags are the keys'
@@ -44,6 +46,10 @@ type Config struct {
 	Tracing  tracing.Config     `koanf:"tracing"`
 	// Telemetry is about the metrics of clients, which they push (KIP-714).
 	Telemetry telemetry.Config `koanf:"telemetry"`
+	// Authorization is about what clients may do.
+	Authorization authorizer.Config `koanf:"authorization"`
+	// Quotas is about how much clients may use.
+	Quotas quotas.Config `koanf:"quotas"`
 }
 
 // Storage is the section "storage".
@@ -100,5 +106,8 @@ func DefaultConfig() Config {
 		Metrics:   metrics.DefaultConfig(),
 		Tracing:   tracing.DefaultConfig(),
 		Telemetry: telemetry.DefaultConfig(),
+
+		Authorization: authorizer.DefaultConfig(),
+		Quotas:        quotas.DefaultConfig(),
 	}
 }

@@ -34,7 +34,7 @@ func (l loaded) options(log *zap.Logger) fx.Option {
 		fx.Supply(
 			log,
 			c.Server, c.Admin, c.Metrics, c.Tracing, c.Telemetry, c.Groups, chosen.Choice(c.Storage.Backend), c.Storage.Config, c.Iggy,
-			c.Topics, c.Fetch, c.Offsets,
+			c.Topics, c.Fetch, c.Offsets, c.Authorization, c.Quotas,
 			iggy.Options{ProducerExpiration: c.Producer.IDExpiration},
 			settings.Describe{PartitionsMax: c.DescribePartitionsMax},
 			&settings.Node{ID: c.NodeID},
