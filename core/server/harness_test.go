@@ -58,7 +58,12 @@ func buildWith(t testing.TB, opts []Option, change func(*Config), handlers ...ha
 	core, r.logs = observer.New(zap.DebugLevel)
 	table, err := dispatch.NewTable(handlers, nil)
 	require.NoError(t, err)
-	d, err := dispatch.New(table, dispatch.Limits{MaxFrame: cfg.MaxFrameSize, RequestMemory: cfg.RequestMemory}, r.reg)
+	var with collaborators
+	for _, opt := range opts {
+		opt(&with)
+	}
+	d, err := dispatch.New(table, dispatch.Limits{MaxFrame: cfg.MaxFrameSize, RequestMemory: cfg.RequestMemory}, r.reg,
+		dispatch.WithQuotas(with.quotas))
 	require.NoError(t, err)
 	budget := guard.NewBudget(cfg.MemoryBudget, cfg.BudgetWait)
 	r.Server, err = New(cfg, d, budget, r.node, zap.New(core), r.reg, opts...)
@@ -174,6 +179,22 @@ func value(t testing.TB, c prometheus.Counter) float64 {
 	return m.GetCounter().GetValue()
 }
 
+// gauges reads a gauge by the value of its only label.
+func (r *running) gauges(name string) map[string]float64 {
+	r.t.Helper()
+	families, err := r.reg.Gather()
+	require.NoError(r.t, err)
+	found := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() == name {
+			for _, m := range f.Metric {
+				found[m.Label[0].GetValue()] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	return found
+}
+
 func (r *running) eventually(ok func() bool, what string) {
 	r.t.Helper()
 	// Not require.Eventually: its goroutine would be among those counted.
@@ -191,7 +212,13 @@ type client struct {
 
 func (r *running) dial() *client {
 	r.t.Helper()
-	nc, err := net.Dial("tcp", r.Addr().String())
+	return r.dialTo(0)
+}
+
+// dialTo connects to one of the listeners.
+func (r *running) dialTo(listener int) *client {
+	r.t.Helper()
+	nc, err := net.Dial("tcp", r.listeners[listener].ln.Addr().String())
 	require.NoError(r.t, err)
 	r.t.Cleanup(func() { nc.Close() })
 	require.NoError(r.t, nc.SetDeadline(time.Now().Add(patience)))

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/core/dispatch/dispatchtest"
+)
+
+func (r *running) refused(reason string) int {
+	return int(value(r.t, r.metrics.refused.WithLabelValues(reason)))
+}
+
+// An address has so many connections and no more, and others are not locked out. The
+// networks of IPv6 count as addresses.
+func TestConnectionsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newRefusals()
+		r := pipesWith(t, []Option{WithAudit(a)}, func(c *Config) { c.MaxConnectionsPerAddress = 2 }, dispatchtest.Heartbeat(nil))
+		first, second := r.pipeFrom("10.0.0.7"), r.pipeFrom("::ffff:10.0.0.7")
+		first.ask(quick(0), 4)
+		second.ask(quick(0), 4)
+		r.pipeFrom("10.0.0.7").expectClosed()
+		require.Equal(t, "default 10.0.0.7: max_connections_per_address", <-a.told)
+		other := r.pipeFrom("10.0.0.8")
+		other.ask(quick(0), 4)
+		first.Close()
+		r.eventually(func() bool { return r.connections() == 2 }, "room for another")
+		third := r.pipeFrom("10.0.0.7")
+		third.ask(quick(0), 4)
+
+		six := []*client{r.pipeFrom("2001:db8::1"), r.pipeFrom("2001:db8::2")}
+		r.pipeFrom("2001:db8::ffff").expectClosed()
+		require.Equal(t, 2, r.refused("max_connections_per_address"))
+		neighbour := r.pipeFrom("2001:db8:0:1::1")
+		neighbour.ask(quick(0), 4)
+		require.Len(t, r.places.addresses, 4)
+		for _, c := range append(six, second, other, third, neighbour) {
+			c.Close()
+		}
+		<-r.ends()
+		r.eventually(func() bool { r.mu.Lock(); defer r.mu.Unlock(); return len(r.places.addresses) == 0 }, "nothing is kept")
+	})
+}
+
+// A full house makes room for a new client by sending away the one that has said
+// nothing for the longest time, 5 s at least: never one that has worked.
+func TestSilenceIsDisplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := pipesWith(t, nil, func(c *Config) { c.MaxConnections = 3 }, newParked().handlers()...)
+		working := r.pipe()
+		working.ask(quick(0), 4)
+		oldest, silent := r.pipe(), r.pipe()
+		synctest.Wait()
+		r.pipe().expectClosed()
+		require.Equal(t, 1, r.refused("max_connections"))
+
+		time.Sleep(displaceAfter + time.Millisecond)
+		late := r.pipe()
+		oldest.expectClosed()
+		late.ask(quick(0), 4)
+		r.closed("displaced", 1)
+		next := r.pipe()
+		silent.expectClosed()
+		next.ask(quick(0), 4)
+		r.pipe().expectClosed()
+		working.ask(quick(0), 4)
+		require.Equal(t, 3, r.connections())
+		for _, c := range []*client{working, late, next} {
+			c.Close()
+		}
+		<-r.ends()
+		require.Zero(t, r.places.open)
+		require.Zero(t, r.listeners[0].silent.Len())
+	})
+}
+
+// A client that works on its login is displaced, too, whatever its state.
+func TestLoginsAreDisplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newParked()
+		r := pipesWith(t, []Option{WithLogins(&logins{})}, func(c *Config) { c.Protocol, c.MaxConnections = SASLPlaintext, 2 }, p.asks())
+		waits, asked := r.pipe(), r.pipe()
+		waits.send(waiting(), 4)
+		ctx := <-p.arrived
+		asked.ask(quick(0), 4)
+		time.Sleep(2 * displaceAfter)
+		in := r.pipe()
+		<-ctx.Done()
+		waits.expectClosed()
+		in.ask(token("open"), 4)
+		last := r.pipe()
+		asked.expectClosed()
+		last.ask(token("open"), 4)
+		r.closed("displaced", 2)
+		in.Close()
+		last.Close()
+	})
+}
+
+// A listener has a limit of its own.
+func TestConnectionsOfAListener(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(c *Config) {
+		c.Listeners = map[string]ListenerConfig{"narrow": {Listen: "127.0.0.1:0", MaxConnections: 1}}
+	}, dispatchtest.Heartbeat(nil))
+	narrow := r.dialTo(1)
+	narrow.ask(quick(0), 4)
+	r.dialTo(1).expectClosed()
+	require.Equal(t, 1, r.refused("listener_max_connections"))
+	for range 3 {
+		r.dial().ask(quick(0), 4)
+	}
+	require.Equal(t, map[string]float64{"default": 3, "narrow": 1}, r.gauges("kafka_gateway_listener_connections"))
+}
+
+// What comes faster than it may waits, as Kafka lets it; a shutdown ends that.
+func TestRateOfConnections(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Config){
+		"all": func(c *Config) { c.ConnectionRate = 2 },
+		"listener": func(c *Config) {
+			c.Listen = ""
+			c.Listeners = map[string]ListenerConfig{"only": {Listen: "127.0.0.1:0", ConnectionRate: 2}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := pipesWith(t, nil, change, dispatchtest.Heartbeat(nil))
+				began := time.Now()
+				for range 10 {
+					c := r.pipe()
+					c.ask(quick(0), 4)
+					c.Close()
+				}
+				require.Equal(t, 4*time.Second, time.Since(began))
+				require.Equal(t, 8.0, value(t, r.metrics.delayed))
+				late := r.pipe()
+				require.Equal(t, stopped{}, <-r.stopping(context.Background()))
+				late.expectClosed()
+			})
+		})
+	}
+}
+
+// An address may connect so often, after a burst of ten seconds' worth; a quota for
+// it takes the place of the configuration. Others notice nothing.
+func TestRateOfAnAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &quotas{rates: map[string]float64{"10.0.0.9": 2}}
+		a := newRefusals()
+		r := pipesWith(t, []Option{WithQuotas(q), WithAudit(a)}, func(c *Config) { c.ConnectionRatePerAddress = 0.5 }, dispatchtest.Heartbeat(nil))
+		let := func(ip string, n int) (in int) {
+			for range n {
+				c := r.pipeFrom(ip)
+				b := frame(quick(0), 4, 1)
+				if _, err := c.Write(b); err == nil {
+					c.next = 1
+					c.answer(quick(0), 4)
+					in++
+				}
+				c.Close()
+			}
+			return in
+		}
+		require.Equal(t, 5, let("10.0.0.7", 20))
+		require.Equal(t, "default 10.0.0.7: connection_rate_per_address", <-a.told)
+		require.Equal(t, 15, r.refused("connection_rate_per_address"))
+		require.Equal(t, 5, let("10.0.0.8", 20))
+		require.Equal(t, 20, let("10.0.0.9", 30))
+		time.Sleep(4 * time.Second)
+		require.Equal(t, 2, let("10.0.0.7", 20))
+		require.Equal(t, 8, let("10.0.0.9", 20))
+		q.rates = nil // taken back
+		time.Sleep(4 * time.Second)
+		require.Equal(t, 5, let("10.0.0.9", 20), "ten seconds' worth of 0.5, of the eight that it had")
+	})
+}
+
+// However many addresses connect, the memory for their rates is bounded.
+func TestRatesAreForgotten(t *testing.T) {
+	t.Parallel()
+	r := newRates(1, nil)
+	for i := range 2 * ratedAddresses {
+		require.True(t, r.take(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1))
+	}
+	require.Equal(t, ratedAddresses, r.known.Len())
+}

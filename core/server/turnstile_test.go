@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// No more connections compute at once than half of the processors; whoever waits for
+// its client does not count.
+func TestFewCompute(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int32
+		g := &greeting{compute: func() {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second) // of a processor's time
+			now.Add(-1)
+		}}
+		r := pipesWith(t, []Option{g.protocol(false)}, byGreeting, newParked().asks())
+		all, _ := computing()
+		r.computing, r.computingEach = make(chan struct{}, all), all
+		const clients = 6
+		for range 10 {
+			r.pipe().sendRaw([]byte("ali")) // and no more: they stall
+		}
+		began := time.Now()
+		for range clients * all {
+			go r.pipe().greet("alice")
+		}
+		r.eventually(func() bool { return len(r.computing) == 0 && time.Since(began) > clients*time.Second-time.Millisecond }, "all are done")
+		require.EqualValues(t, all, most.Load())
+		require.Equal(t, time.Duration(clients)*time.Second, time.Since(began).Truncate(time.Second))
+	})
+}
+
+// An address that has many connections waiting gets one turn after the other, and so
+// does one with a single connection.
+func TestAddressesTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := make(chan struct{}, 1)
+		many, one := make(chan struct{}, 1), make(chan struct{}, 1)
+		enter := func(own chan struct{}) {
+			turn := &turnstile{ctx: t.Context(), own: own, all: all}
+			require.NoError(t, turn.enter())
+			time.Sleep(time.Second)
+			turn.leave()
+		}
+		for range 100 {
+			go enter(many)
+		}
+		time.Sleep(time.Millisecond)
+		began := time.Now()
+		enter(one)
+		require.LessOrEqual(t, time.Since(began), 3*time.Second)
+		time.Sleep(time.Hour)
+	})
+}
+
+// Who gives up leaves no place taken.
+func TestGivingUpTheTurn(t *testing.T) {
+	t.Parallel()
+	all, own := make(chan struct{}, 1), make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	all <- struct{}{}
+	waiting := &turnstile{ctx: ctx, own: own, all: all}
+	cancel()
+	require.ErrorIs(t, waiting.enter(), context.Canceled)
+	waiting.leave()
+	require.Empty(t, own)
+	own <- struct{}{}
+	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all}).enter(), context.Canceled)
+	require.Len(t, all, 1)
+}
