@@ -42,6 +42,7 @@ import (
 	"github.com/iggykafka/gateway/handlers/alterconfigs"
 	"github.com/iggykafka/gateway/handlers/alterpartitionassignments"
 	"github.com/iggykafka/gateway/handlers/alterreplicalogdirs"
+	"github.com/iggykafka/gateway/handlers/alteruserscramcredentials"
 	"github.com/iggykafka/gateway/handlers/apiversions"
 	"github.com/iggykafka/gateway/handlers/createpartitions"
 	"github.com/iggykafka/gateway/handlers/createtopics"
@@ -56,6 +57,7 @@ import (
 	"github.com/iggykafka/gateway/handlers/describequorum"
 	"github.com/iggykafka/gateway/handlers/describetopicpartitions"
 	"github.com/iggykafka/gateway/handlers/describetransactions"
+	"github.com/iggykafka/gateway/handlers/describeuserscramcredentials"
 	"github.com/iggykafka/gateway/handlers/electleaders"
 	"github.com/iggykafka/gateway/handlers/fetch"
 	"github.com/iggykafka/gateway/handlers/findcoordinator"
@@ -84,8 +86,11 @@ import (
 	"github.com/iggykafka/gateway/handlers/updatefeatures"
 	"github.com/iggykafka/gateway/security/acls"
 	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/oauthbearer"
 	"github.com/iggykafka/gateway/security/plain"
 	"github.com/iggykafka/gateway/security/quotas"
+	"github.com/iggykafka/gateway/security/scram"
+	"github.com/iggykafka/gateway/security/users"
 )
 
 // Plugins is the whole gateway.
@@ -120,8 +125,10 @@ func Security() fx.Option {
 	return fx.Options(
 		authorizer.Module, acls.Candidate,
 		quotas.Module, quotas.StoredCandidate,
+		users.Module, scram.Module,
 		sasl.Module,
 		plain.Module,
+		oauthbearer.Module,
 	)
 }
 
@@ -160,6 +167,8 @@ func Handlers(opts ...Option) fx.Option {
 		api{45, alterpartitionassignments.Module},
 		api{46, listpartitionreassignments.Module},
 		api{47, offsetdelete.Module},
+		api{50, describeuserscramcredentials.Module},
+		api{51, alteruserscramcredentials.Module},
 		api{55, describequorum.Module},
 		api{57, updatefeatures.Module},
 		api{60, describecluster.Module},

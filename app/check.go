@@ -42,6 +42,10 @@ func boundsOf(f field) bounds {
 		"storage.compaction.rate_bytes",  // 0: any
 		"quotas.producer_byte_rate",      // 0: any
 		"quotas.consumer_byte_rate",      // 0: any
+		"sasl.max_reauth",                // 0: as long as what the client logged in with
+		"sasl.failure_delay",             // 0: not at all
+		"sasl.max_failure_delay",         // 0: not at all
+		"sasl.oauthbearer.clock_skew",    // 0: not at all
 		"groups.initial_rebalance_delay", // 0: not at all
 		"groups.max_rebalance_timeout":   // 0: no cap
 		b.least = 0
@@ -65,7 +69,7 @@ func (l *loaded) check(faults *Faults) {
 		faults.add("%s: %s (%s)", key, fmt.Sprintf(format, args...), origin)
 	}
 	// Sections that know their own rules, first: they say more.
-	sections := []interface{ Validate() error }{l.Server, l.Admin, l.Tracing, l.Authorization, l.Quotas}
+	sections := []interface{ Validate() error }{l.Server, l.Admin, l.Tracing, l.SASL, l.Authorization, l.Quotas}
 	switch chosen.Choice(l.Storage.Backend) {
 	case chosen.Embedded:
 		sections = append(sections, l.Storage.Config)

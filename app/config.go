@@ -1,6 +1,7 @@
 package app
 
 import (
+	"errors"
 	"time"
 
 	"github.com/iggykafka/gateway/admin"
@@ -9,12 +10,16 @@ import (
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/embedded"
 	"github.com/iggykafka/gateway/core/backend/iggy"
+	"github.com/iggykafka/gateway/core/sasl"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/telemetry"
 	"github.com/iggykafka/gateway/core/tracing"
 	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/oauthbearer"
+	"github.com/iggykafka/gateway/security/plain"
 	"github.com/iggykafka/gateway/security/quotas"
+	"github.com/iggykafka/gateway/security/users"
 )
 
 // Config is the whole configuration of the gateway. The tags are the keys'
@@ -46,6 +51,8 @@ type Config struct {
 	Tracing  tracing.Config     `koanf:"tracing"`
 	// Telemetry is about the metrics of clients, which they push (KIP-714).
 	Telemetry telemetry.Config `koanf:"telemetry"`
+	// SASL is about how clients log in.
+	SASL SASL `koanf:"sasl"`
 	// Authorization is about what clients may do.
 	Authorization authorizer.Config `koanf:"authorization"`
 	// Quotas is about how much clients may use.
@@ -61,6 +68,17 @@ type Storage struct {
 	Backend         string `koanf:"backend"`
 	embedded.Config `koanf:",squash"`
 }
+
+// SASL is the section "sasl".
+type SASL struct {
+	Logins      sasl.Config        `koanf:",squash"`
+	Users       users.Config       `koanf:",squash"`
+	Plain       plain.Config       `koanf:"plain"`
+	OAuthBearer oauthbearer.Config `koanf:"oauthbearer"`
+}
+
+// Validate reports every value that cannot work, one line each.
+func (s SASL) Validate() error { return errors.Join(s.Logins.Validate(), s.OAuthBearer.Validate()) }
 
 // Message is the section "message".
 type Message struct {
@@ -107,6 +125,9 @@ func DefaultConfig() Config {
 		Tracing:   tracing.DefaultConfig(),
 		Telemetry: telemetry.DefaultConfig(),
 
+		SASL: SASL{
+			Logins: sasl.DefaultConfig(), Plain: plain.DefaultConfig(), OAuthBearer: oauthbearer.DefaultConfig(),
+		},
 		Authorization: authorizer.DefaultConfig(),
 		Quotas:        quotas.DefaultConfig(),
 	}
