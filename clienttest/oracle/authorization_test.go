@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
@@ -75,7 +74,7 @@ func TestAuthorization(t *testing.T) {
 		defer s.hangUp()
 	}
 	awaitCoordinator(t, kafka.super)
-	permitted := newAllowances(allowedUnderGrants)
+	permitted := newAllowances(slices.Concat(allowedUnderGrants, toolAllowances))
 	attempt := 0
 	for _, subject := range subjects {
 		t.Run(subject.name, func(t *testing.T) {
@@ -254,7 +253,7 @@ func shownGrants(answer map[string]string) (n int) {
 func gatewayServer(t *testing.T) server {
 	var rules rules
 	addr := gatewaytest.Start(t,
-		fx.Provide(func() security.Authorizer { return &rules }),
+		gatewaytest.Authorizer(&rules),
 		gatewaytest.Config(func(c *app.Config) {
 			c.Groups.RetainClientIdentity = "true"
 			c.Groups.Coordinator = "durable" // as Kafka's

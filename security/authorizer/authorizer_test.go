@@ -79,16 +79,23 @@ func TestACLs(t *testing.T) {
 			}
 		}
 		for _, err := range got.ACLs.CreateACLs(t.Context(), []security.ACL{{
-			Type: kmsg.ACLResourceTypeTopic, Pattern: kmsg.ACLResourcePatternTypeLiteral, Name: "*", Principal: "User:*", Host: "*",
-			Operation: kmsg.ACLOperationWrite, Permission: kmsg.ACLPermissionTypeDeny,
+			Type: kmsg.ACLResourceTypeTopic, Pattern: kmsg.ACLResourcePatternTypeLiteral, Name: "t", Principal: "User:a", Host: "*",
+			Operation: kmsg.ACLOperationWrite, Permission: kmsg.ACLPermissionTypeAllow,
 		}}) {
 			require.NoError(t, err)
 		}
+		for _, p := range []security.Principal{security.User("admin"), {Type: "Service", Name: "a:b"}} {
+			for _, topic := range []string{"t", "u"} {
+				q := question(p, topic)
+				require.True(t, got.Authorizer.Authorize(t.Context(), q.Who, q.Operation, q.On))
+				require.True(t, got.Authorizer.AuthorizeAny(t.Context(), q.Who, q.Operation, q.On.Type))
+			}
+		}
 		return securitytest.Authorizing{
 			Authorizer: got.Authorizer,
-			May:        []securitytest.Question{question(security.User("admin"), "t")},
-			MayAny:     []securitytest.Question{question(security.Principal{Type: "Service", Name: "a:b"}, "t")},
-			MayNot:     []securitytest.Question{question(security.User("a"), "t"), question(security.Principal{Type: "Service", Name: "admin"}, "t")},
+			May:        []securitytest.Question{question(security.User("a"), "t")},
+			MayAny:     []securitytest.Question{question(security.User("a"), "")},
+			MayNot:     []securitytest.Question{question(security.User("a"), "u"), question(security.Principal{Type: "Service", Name: "admin"}, "t")},
 		}
 	})
 }

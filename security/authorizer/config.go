@@ -16,7 +16,7 @@ type Config struct {
 	// do everything; acls: the access control lists that kafka-acls manages).
 	Authorizer string `koanf:"authorizer"`
 	// SuperUsers are the principals that may do everything, whatever the authorizer
-	// says, such as User:admin (default none). Who comes without a login is
+	// says, such as User:admin (default "": none). Who comes without a login is
 	// User:ANONYMOUS.
 	SuperUsers []string `koanf:"super_users"`
 	// AllowIfNoACL allows everything on resources that no access control list is
