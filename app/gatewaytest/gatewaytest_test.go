@@ -2,6 +2,8 @@ package gatewaytest_test
 
 import (
 	"context"
+	"net"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/app/gatewaytest"
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/coordinator/coordinatortest"
+	"github.com/iggykafka/gateway/core/server"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -77,4 +80,20 @@ func TestOptionsInsideOptionsAreRefused(t *testing.T) {
 		gatewaytest.Start(f, fx.Options(gatewaytest.Config(func(*app.Config) {})))
 	})
 	require.Equal(t, "gatewaytest: the gateway does not fit together: %v", f.fatal)
+}
+
+// Each listener points its clients to itself.
+func TestListeners(t *testing.T) {
+	t.Parallel()
+	var second, third string
+	first := gatewaytest.Start(t,
+		gatewaytest.Listener("second", server.ListenerConfig{}, &second),
+		gatewaytest.Listener("third", server.ListenerConfig{Advertise: "127.0.0.1"}, &third))
+	for _, addr := range []string{first, second, third} {
+		brokers, err := admin(t, addr).ListBrokers(t.Context())
+		require.NoError(t, err)
+		require.Len(t, brokers, 1)
+		require.Equal(t, addr, net.JoinHostPort(brokers[0].Host, strconv.Itoa(int(brokers[0].Port))))
+	}
+	require.NotEqual(t, second, third)
 }

@@ -80,7 +80,7 @@ func (l *listener) open(ctx context.Context) error {
 	if l.protocol.Open != nil {
 		transport, err := l.protocol.Open(l.cfg.ListenerConfig)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("listener %s: %w", l.cfg.Name, err))
+			errs = append(errs, l.named(err))
 		} else {
 			l.transport = transport
 		}
@@ -90,6 +90,23 @@ func (l *listener) open(ctx context.Context) error {
 		l.take(ln)
 	}
 	return errors.Join(append(errs, err)...)
+}
+
+// ownKeys are those of a listener's keys that its transport looks at.
+var ownKeys = []string{"certificate", "key", "client_ca", "client_auth"}
+
+// named is what a transport finds wrong, a line for each key: those of the listener
+// get their full names.
+func (l *listener) named(err error) error {
+	var errs []error
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSpace(line)
+		if key, _, _ := strings.Cut(line, ":"); slices.Contains(ownKeys, key) {
+			line = l.cfg.Section + line
+		}
+		errs = append(errs, errors.New(line))
+	}
+	return errors.Join(errs...)
 }
 
 // take makes ln the socket to accept from.
