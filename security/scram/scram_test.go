@@ -18,7 +18,10 @@ import (
 	"github.com/iggykafka/gateway/security/securitytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The ticker of Sarama's metrics library never stops, by design.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/rcrowley/go-metrics.(*meterArbiter).tick"))
+}
 
 // credential is what a client of AlterUserScramCredentials would have stored.
 func credential(t *testing.T, mechanism int8, password string) *security.ScramCredential {
