@@ -41,13 +41,9 @@ type Config struct {
 	// any). One more is closed as soon as it is made.
 	MaxConnectionsPerAddress int `koanf:"max_connections_per_address"`
 	// ConnectionRate is the number of connections a second that are taken, on all
-	// listeners, after as many at once (default 0: any). The others wait.
+	// listeners, after as many at once (default 0: any). The others wait. Those of
+	// one address are bounded by quotas.connection_creation_rate.
 	ConnectionRate float64 `koanf:"connection_rate"`
-	// ConnectionRatePerAddress is the number of connections a second that one
-	// address may make, after ten times as many at once (default 0: any). A quota
-	// connection_creation_rate of the address takes its place. One more is closed
-	// as soon as it is made.
-	ConnectionRatePerAddress float64 `koanf:"connection_rate_per_address"`
 	// FirstRequestTimeout closes a connection that has not sent a complete
 	// request this long after it was made, or, where it has to, not agreed on TLS
 	// and logged in (default 30s).
@@ -117,7 +113,6 @@ func (c Config) Validate() error {
 		fault("max_connections_per_address: %d is negative", c.MaxConnectionsPerAddress)
 	}
 	checkRate(fault, "connection_rate", c.ConnectionRate)
-	checkRate(fault, "connection_rate_per_address", c.ConnectionRatePerAddress)
 	for _, d := range []struct {
 		key   string
 		value time.Duration

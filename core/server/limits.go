@@ -30,7 +30,7 @@ var (
 	errFull         = errors.New("max_connections")
 	errListenerFull = errors.New("listener_max_connections")
 	errAddressFull  = errors.New("max_connections_per_address")
-	errAddressRate  = errors.New("connection_rate_per_address")
+	errAddressRate  = errors.New("connection_creation_rate")
 )
 
 // address is what the connections of one address share.
@@ -136,24 +136,21 @@ func burstOf(perSecond, seconds float64) int {
 
 // rates bounds how often each address connects. Its owner locks it.
 type rates struct {
-	each   float64         // 0: any
 	quotas security.Quotas // nil: none
 	known  *simplelru.LRU[netip.Addr, *rate.Limiter]
 }
 
-func newRates(each float64, quotas security.Quotas) *rates {
+func newRates(quotas security.Quotas) *rates {
 	known, _ := simplelru.NewLRU[netip.Addr, *rate.Limiter](ratedAddresses, nil) // fails for sizes below 1 only
-	return &rates{each: each, quotas: quotas, known: known}
+	return &rates{quotas: quotas, known: known}
 }
 
 // limit returns how many connections a second an address may make; 0 is any number.
 func (r *rates) limit(host netip.Addr) float64 {
-	if r.quotas != nil {
-		if quota := r.quotas.ConnectionRate(host.String()); quota > 0 {
-			return quota
-		}
+	if r.quotas == nil {
+		return 0
 	}
-	return r.each
+	return r.quotas.ConnectionRate(host.String())
 }
 
 // take counts a connection of an address against its limit, and reports whether it

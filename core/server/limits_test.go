@@ -152,14 +152,14 @@ func TestRateOfConnections(t *testing.T) {
 	}
 }
 
-// An address may connect so often, after a burst of ten seconds' worth; a quota for
-// it takes the place of the configuration. Others notice nothing.
+// An address may connect so often, after a burst of ten seconds' worth; as its
+// quota says. Others notice nothing.
 func TestRateOfAnAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		q := &quotas{rates: map[string]float64{"10.0.0.9": 2}}
+		q := &quotas{rates: map[string]float64{"10.0.0.7": 0.5, "10.0.0.8": 0.5, "10.0.0.9": 2}}
 		a := newRefusals()
-		r := pipesWith(t, []Option{WithQuotas(q), WithAudit(a)}, func(c *Config) { c.ConnectionRatePerAddress = 0.5 }, dispatchtest.Heartbeat(nil))
+		r := pipesWith(t, []Option{WithQuotas(q), WithAudit(a)}, nil, dispatchtest.Heartbeat(nil))
 		let := func(ip string, n int) (in int) {
 			for range n {
 				c := r.pipeFrom(ip)
@@ -174,23 +174,25 @@ func TestRateOfAnAddress(t *testing.T) {
 			return in
 		}
 		require.Equal(t, 5, let("10.0.0.7", 20))
-		require.Equal(t, "default 10.0.0.7: connection_rate_per_address", <-a.told)
-		require.Equal(t, 15, r.refused("connection_rate_per_address"))
+		require.Equal(t, "default 10.0.0.7: connection_creation_rate", <-a.told)
+		require.Equal(t, 15, r.refused("connection_creation_rate"))
 		require.Equal(t, 5, let("10.0.0.8", 20))
 		require.Equal(t, 20, let("10.0.0.9", 30))
 		time.Sleep(4 * time.Second)
 		require.Equal(t, 2, let("10.0.0.7", 20))
 		require.Equal(t, 8, let("10.0.0.9", 20))
-		q.rates = nil // taken back
+		q.rates["10.0.0.9"] = 0.5
 		time.Sleep(4 * time.Second)
 		require.Equal(t, 5, let("10.0.0.9", 20), "ten seconds' worth of 0.5, of the eight that it had")
+		q.rates["10.0.0.9"] = 0 // taken back
+		require.Equal(t, 50, let("10.0.0.9", 50))
 	})
 }
 
 // However many addresses connect, the memory for their rates is bounded.
 func TestRatesAreForgotten(t *testing.T) {
 	t.Parallel()
-	r := newRates(1, nil)
+	r := newRates(nil)
 	for i := range 2 * ratedAddresses {
 		require.True(t, r.take(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1))
 	}

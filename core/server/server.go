@@ -122,7 +122,7 @@ func New(
 	}
 	all, each := computing()
 	s.computing, s.computingEach = make(chan struct{}, all), each
-	s.rates = newRates(cfg.ConnectionRatePerAddress, s.with.quotas)
+	s.rates = newRates(s.with.quotas)
 	s.drain, s.beginDrain = context.WithCancel(context.Background())
 	s.base, s.endCalls = context.WithCancel(context.Background())
 	var err error
