@@ -60,6 +60,9 @@ func (p program) run(ctx context.Context) int {
 	if managing(p.args) {
 		return p.manage(ctx)
 	}
+	if makingUser(p.args) {
+		return p.makeUser()
+	}
 	line, err := parseLine(p.args)
 	if err != nil {
 		return p.misused(err, "--help")

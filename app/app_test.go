@@ -35,7 +35,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args  []string
 		fault string
 	}{
-		{[]string{"start"}, `unknown command "start"; commands are serve, topics, groups, offsets, doctor, apis, config, version, help`},
+		{[]string{"start"}, `unknown command "start"; commands are serve, topics, groups, offsets, scram, doctor, apis, config, version, help`},
 		{[]string{"apis", "15"}, `apis takes no "15"`},
 		{[]string{"offsets"}, "offsets needs list, export or import; the latter two may be given a file"},
 		{[]string{"offsets", "show"}, "offsets needs list, export or import; the latter two may be given a file"},

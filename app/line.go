@@ -10,7 +10,7 @@ import (
 )
 
 // commands are the words that the program understands, besides flags.
-var commands = [...]string{"serve", "topics", "groups", "offsets", "doctor", "apis", "config", "version", "help"}
+var commands = [...]string{"serve", "topics", "groups", "offsets", "scram", "doctor", "apis", "config", "version", "help"}
 
 // line is a command line that has been understood.
 type line struct {
@@ -67,7 +67,7 @@ func parseLine(args []string) (line, error) {
 			if words, err = l.offsets(words); err != nil {
 				return l, err
 			}
-		case "topics", "groups":
+		case "topics", "groups", "scram":
 			return l, fmt.Errorf("%s comes first on the command line; its flags follow", l.command)
 		}
 		if len(words) > 0 {

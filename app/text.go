@@ -33,6 +33,8 @@ Usage:
   kafka-gateway offsets import [FILE]
                                   commit what a file of such lines, or standard input,
                                   says. Both want the gateway stopped
+  kafka-gateway scram NAME        make the lines of sasl.users_file that let NAME log in;
+                                  says more with --help
   kafka-gateway version           print how this program was built
   kafka-gateway help              print this, as --help does
 
