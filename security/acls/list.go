@@ -1,6 +1,7 @@
 package acls
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -99,8 +100,8 @@ func (l *List) AuthorizeAny(ctx context.Context, who security.Requester, op kmsg
 }
 
 // DescribeACLs implements security.ACLs.
-func (l *List) DescribeACLs(_ context.Context, filter security.ACLFilter) ([]security.ACL, error) {
-	return l.chosen(filter), nil
+func (l *List) DescribeACLs(ctx context.Context, filter security.ACLFilter) ([]security.ACL, error) {
+	return l.chosen(filter), ctx.Err()
 }
 
 // chosen returns what a filter chooses, sorted.
@@ -157,7 +158,7 @@ func (l *List) DeleteACLs(ctx context.Context, filters []security.ACLFilter) []s
 	results := make([]security.DeletedACLs, len(filters))
 	removed := map[security.ACL]struct{}{}
 	for i, filter := range filters {
-		if results[i].Err = checkFilter(filter); results[i].Err != nil {
+		if results[i].Err = cmp.Or(checkFilter(filter), ctx.Err()); results[i].Err != nil {
 			continue
 		}
 		results[i].ACLs = l.chosen(filter)

@@ -1,0 +1,18 @@
+package describeacls
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
+)
+
+type params struct {
+	fx.In
+	ACLs security.ACLs `optional:"true"`
+}
+
+// Module adds the handler to the gateway.
+var Module = fx.Module("describeacls", fx.Provide(func(p params) handler.Out {
+	return handler.Out{Handler: New(p.ACLs)}
+}))
