@@ -44,11 +44,14 @@ import (
 	"github.com/iggykafka/gateway/handlers/alterreplicalogdirs"
 	"github.com/iggykafka/gateway/handlers/alteruserscramcredentials"
 	"github.com/iggykafka/gateway/handlers/apiversions"
+	"github.com/iggykafka/gateway/handlers/createacls"
 	"github.com/iggykafka/gateway/handlers/createpartitions"
 	"github.com/iggykafka/gateway/handlers/createtopics"
+	"github.com/iggykafka/gateway/handlers/deleteacls"
 	"github.com/iggykafka/gateway/handlers/deletegroups"
 	"github.com/iggykafka/gateway/handlers/deleterecords"
 	"github.com/iggykafka/gateway/handlers/deletetopics"
+	"github.com/iggykafka/gateway/handlers/describeacls"
 	"github.com/iggykafka/gateway/handlers/describecluster"
 	"github.com/iggykafka/gateway/handlers/describeconfigs"
 	"github.com/iggykafka/gateway/handlers/describegroups"
@@ -155,6 +158,9 @@ func Handlers(opts ...Option) fx.Option {
 		api{21, deleterecords.Module},
 		api{22, initproducerid.Module},
 		api{23, offsetforleaderepoch.Module},
+		api{29, describeacls.Module},
+		api{30, createacls.Module},
+		api{31, deleteacls.Module},
 		api{32, describeconfigs.Module},
 		api{33, alterconfigs.Module},
 		api{34, alterreplicalogdirs.Module},

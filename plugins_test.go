@@ -118,9 +118,9 @@ func TestGroupsFitIntoBackends(t *testing.T) {
 	require.Equal(t, backend.MaxGroupState, coordinator.MaxSavedState)
 }
 
-// describeACLs and describeAgain answer keys in the tests below.
-func describeACLs(_ context.Context, _ handler.Call, req *kmsg.DescribeACLsRequest) (*kmsg.DescribeACLsResponse, error) {
-	return req.ResponseKind().(*kmsg.DescribeACLsResponse), nil
+// createToken and describeAgain answer keys in the tests below.
+func createToken(_ context.Context, _ handler.Call, req *kmsg.CreateDelegationTokenRequest) (*kmsg.CreateDelegationTokenResponse, error) {
+	return req.ResponseKind().(*kmsg.CreateDelegationTokenResponse), nil
 }
 
 func describeAgain(_ context.Context, _ handler.Call, req *kmsg.DescribeGroupsRequest) (*kmsg.DescribeGroupsResponse, error) {
@@ -143,7 +143,7 @@ func TestStartUpFaultsAreReportedTogether(t *testing.T) {
 		return handler.New(0, 6, shape, bad, describeAgain)
 	}
 	_, _, err := compose(t, gateway.Plugins(),
-		replace(handler.New(1, 99, shape, handler.Policy{}, describeACLs)),
+		replace(handler.New(1, 99, shape, handler.Policy{}, createToken)),
 		add(describe(handler.CloseConnection)),
 	)
 	require.Error(t, err)
@@ -158,8 +158,8 @@ func TestStartUpFaultsAreReportedTogether(t *testing.T) {
 	require.Contains(t, lines[0], "github.com/iggykafka/gateway/handlers/describegroups.")
 	require.Contains(t, lines[0], here+"describeAgain")
 	for _, line := range lines[1:] {
-		require.Contains(t, line, "key 29 (DescribeACLs): ")
-		require.Contains(t, line, here+"describeACLs")
+		require.Contains(t, line, "key 38 (CreateDelegationToken): ")
+		require.Contains(t, line, here+"createToken")
 	}
 	require.Contains(t, report, "serves version 99, the codec knows versions to")
 	require.Contains(t, report, "no policy for bad requests")
