@@ -39,6 +39,7 @@ import (
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/core/telemetry"
 	"github.com/iggykafka/gateway/core/tracing"
+	"github.com/iggykafka/gateway/handlers/alterclientquotas"
 	"github.com/iggykafka/gateway/handlers/alterconfigs"
 	"github.com/iggykafka/gateway/handlers/alterpartitionassignments"
 	"github.com/iggykafka/gateway/handlers/alterreplicalogdirs"
@@ -52,6 +53,7 @@ import (
 	"github.com/iggykafka/gateway/handlers/deleterecords"
 	"github.com/iggykafka/gateway/handlers/deletetopics"
 	"github.com/iggykafka/gateway/handlers/describeacls"
+	"github.com/iggykafka/gateway/handlers/describeclientquotas"
 	"github.com/iggykafka/gateway/handlers/describecluster"
 	"github.com/iggykafka/gateway/handlers/describeconfigs"
 	"github.com/iggykafka/gateway/handlers/describegroups"
@@ -173,6 +175,8 @@ func Handlers(opts ...Option) fx.Option {
 		api{45, alterpartitionassignments.Module},
 		api{46, listpartitionreassignments.Module},
 		api{47, offsetdelete.Module},
+		api{48, describeclientquotas.Module},
+		api{49, alterclientquotas.Module},
 		api{50, describeuserscramcredentials.Module},
 		api{51, alteruserscramcredentials.Module},
 		api{55, describequorum.Module},

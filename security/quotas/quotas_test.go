@@ -23,7 +23,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // memory keeps entries of one kind.
 type memory map[string][]byte
 
-func (m memory) Entries(context.Context, string) (map[string][]byte, error) { return maps.Clone(m), nil }
+func (m memory) Entries(context.Context, string) (map[string][]byte, error) {
+	return maps.Clone(m), nil
+}
 
 func (m memory) ChangeEntries(_ context.Context, kind string, changes map[string][]byte) error {
 	for name, value := range changes {
