@@ -25,6 +25,10 @@ var allowed = []allowance{
 	{`Tools/subscribe.*`, `DeltaTemporality`, `true`, `false`, "Prometheus counts in totals, and a lost push loses nothing"},
 	{`Tools/last push again v0`, `ErrorCode`, `0`, `42`, "a client that has ended stays so; in Kafka a push that is refused makes it come back"},
 
+	// Users.
+	{`Users/no password .*`, `.*ErrorCode`, `-1`, `93`, "a missing password is the client's fault"},
+	{`Users/no password .*`, `.*ErrorMessage`, `null`, `"Salt.*`, "the same"},
+
 	// Configs.
 	{`Topics/.*`, `.*Configs.*Source`, `3`, `5`, "Kafka sets min.insync.replicas for the whole cluster (KIP-966)"},
 	{`Configs/all of a topic .*`, `.*Source`, `DYNAMIC_DEFAULT_BROKER_CONFIG`, `DEFAULT_CONFIG`, "the same"},
