@@ -61,7 +61,7 @@ func (a alterer) alter(ctx context.Context, call handler.Call, req *request) (*r
 	}
 	p := newPlan(a.users, len(req.Deletions)+len(req.Upsertions))
 	if !call.AllowedCluster(ctx, kmsg.ACLOperationAlter) {
-		p.refusal = fault(kerr.ClusterAuthorizationFailed, kerr.ClusterAuthorizationFailed.Description)
+		p.refusal = fault(kerr.ClusterAuthorizationFailed, "Request needs ALTER permission.")
 	} else if a.users == nil {
 		p.refusal = fault(kerr.SecurityDisabled, "This gateway keeps no users.")
 	}
