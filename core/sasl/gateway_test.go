@@ -1,0 +1,123 @@
+package sasl_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	kplain "github.com/twmb/franz-go/pkg/sasl/plain"
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/app"
+	"github.com/iggykafka/gateway/app/gatewaytest"
+	"github.com/iggykafka/gateway/core/sasl/sasltest"
+	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/security/plain"
+)
+
+// names are users whose passwords are their names.
+type names []string
+
+func (n names) Verify(_ context.Context, _ security.Requester, user, password string) error {
+	for _, name := range n {
+		if name == user && user == password {
+			return nil
+		}
+	}
+	return plain.ErrWrong
+}
+
+// start runs a gateway whose users are alice and bob, and returns the address where
+// they log in.
+func start(t *testing.T, mechanisms []string, change func(*app.Config), opts ...fx.Option) (addr string) {
+	t.Helper()
+	gatewaytest.Start(t, append(opts,
+		gatewaytest.Listener("logins", server.ListenerConfig{Protocol: "SASL_PLAINTEXT", Mechanisms: mechanisms}, &addr),
+		gatewaytest.Config(func(c *app.Config) {
+			c.SASL.Plain.Passwords = "names"
+			c.SASL.Logins.FailureDelay = time.Millisecond
+			if change != nil {
+				change(c)
+			}
+		}),
+		fx.Provide(func() plain.Out {
+			return plain.Out{Candidate: plain.Candidate{Name: "names", Make: func() (plain.Passwords, error) {
+				return names{"alice", "bob"}, nil
+			}}}
+		}),
+	)...)
+	return addr
+}
+
+// What comes back on raw connections; see sasltest.Flow. Those of testdata/kafka are
+// compared with a broker, too.
+func TestFlows(t *testing.T) {
+	run := func(path, addr string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			return sasltest.Flow(t, addr, d.Input)
+		})
+	}
+	addr := start(t, []string{"PLAIN"}, nil)
+	run("testdata/kafka/plain.txt", addr)
+	run("testdata/gateway/plain.txt", addr)
+	run("testdata/renewed.txt", start(t, nil, func(c *app.Config) { c.SASL.Logins.MaxReauth = time.Hour }))
+}
+
+func franz(t *testing.T, addr, user, password string, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	c, err := kgo.NewClient(append(opts, kgo.SeedBrokers(addr),
+		kgo.SASL(kplain.Auth{User: user, Pass: password}.AsMechanism()))...)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// breaks counts the connections of a client that end.
+type breaks struct{ atomic.Int32 }
+
+// OnBrokerDisconnect implements kgo.HookBrokerDisconnect.
+func (b *breaks) OnBrokerDisconnect(kgo.BrokerMetadata, net.Conn) { b.Add(1) }
+
+// A stock client logs in, works, and renews its login in time: its connections
+// outlive several logins.
+func TestRenewalByAClient(t *testing.T) {
+	t.Parallel()
+	var url string
+	addr := start(t, nil, func(c *app.Config) { c.SASL.Logins.MaxReauth = 4 * time.Second }, gatewaytest.Admin(&url))
+	ended := &breaks{}
+	c := franz(t, addr, "alice", "alice", kgo.AllowAutoTopicCreation(), kgo.WithHooks(ended))
+	renewed := func() bool {
+		resp, err := http.Get(url + "/metrics")
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		page, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return regexp.MustCompile(`(?m)^kafka_gateway_reauthentications_total{mechanism="PLAIN",result="success"} ([2-9]|\d\d)`).Match(page)
+	}
+	require.Eventually(t, func() bool {
+		require.NoError(t, c.ProduceSync(t.Context(), &kgo.Record{Topic: "t", Value: []byte("v")}).FirstErr())
+		return renewed()
+	}, time.Minute, 50*time.Millisecond)
+	require.Zero(t, ended.Load())
+}
+
+// A wrong password gets Kafka's code.
+func TestWrongPasswordOfAClient(t *testing.T) {
+	t.Parallel()
+	addr := start(t, nil, nil)
+	_, err := kadm.NewClient(franz(t, addr, "alice", "wrong")).Metadata(t.Context())
+	require.ErrorIs(t, err, kerr.SaslAuthenticationFailed)
+	_, err = kadm.NewClient(franz(t, addr, "alice", "alice")).Metadata(t.Context())
+	require.NoError(t, err)
+}
