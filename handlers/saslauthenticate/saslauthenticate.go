@@ -19,7 +19,7 @@ const noLogins = "SaslAuthenticate request received after successful authenticat
 
 // New returns the handler. The login of the connection decides; see handler.Login.
 func New() handler.Handler {
-	return handler.New(0, 2, shape, handler.CloseConnection, authenticate, handler.BeforeLogin())
+	return handler.New(0, 2, shape, handler.CloseConnection, authenticate, handler.BeforeLogin(), handler.Unmetered())
 }
 
 func authenticate(ctx context.Context, call handler.Call, req *kmsg.SASLAuthenticateRequest) (*kmsg.SASLAuthenticateResponse, error) {

@@ -18,7 +18,7 @@ import (
 
 // New returns the handler. The login of the connection decides; see handler.Login.
 func New() handler.Handler {
-	return handler.New(0, 1, shape, handler.CloseConnection, shake, handler.BeforeLogin())
+	return handler.New(0, 1, shape, handler.CloseConnection, shake, handler.BeforeLogin(), handler.Unmetered())
 }
 
 func shake(_ context.Context, call handler.Call, req *kmsg.SASLHandshakeRequest) (*kmsg.SASLHandshakeResponse, error) {
