@@ -20,6 +20,8 @@ var streams = []stream{
 	{"Groups", groupSteps},
 	{"Partitions", partitionSteps},
 	{"Tools", toolSteps},
+	{"Quotas", quotaSteps},
+	{"Users", userSteps},
 	{"Delete", deleteSteps},
 }
 
@@ -27,7 +29,7 @@ var streams = []stream{
 func servedRows(_ *side, resp kmsg.Response) {
 	r := resp.(*kmsg.ApiVersionsResponse)
 	served := map[int16]bool{}
-	for _, k := range []int16{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 34, 35, 37, 42, 43, 44, 45, 46, 47, 55, 57, 60, 61, 64, 65, 66, 74, 75} {
+	for _, k := range []int16{0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 34, 35, 37, 42, 43, 44, 45, 46, 47, 50, 51, 55, 57, 60, 61, 64, 65, 66, 74, 75} {
 		served[k] = true
 	}
 	r.ApiKeys = slices.DeleteFunc(r.ApiKeys, func(k kmsg.ApiVersionsResponseApiKey) bool { return !served[k.ApiKey] })
