@@ -90,11 +90,13 @@ import (
 	"github.com/iggykafka/gateway/handlers/unregisterbroker"
 	"github.com/iggykafka/gateway/handlers/updatefeatures"
 	"github.com/iggykafka/gateway/security/acls"
+	"github.com/iggykafka/gateway/security/audit"
 	"github.com/iggykafka/gateway/security/authorizer"
 	"github.com/iggykafka/gateway/security/oauthbearer"
 	"github.com/iggykafka/gateway/security/plain"
 	"github.com/iggykafka/gateway/security/quotas"
 	"github.com/iggykafka/gateway/security/scram"
+	"github.com/iggykafka/gateway/security/ssl"
 	"github.com/iggykafka/gateway/security/users"
 )
 
@@ -130,6 +132,7 @@ func Security() fx.Option {
 	return fx.Options(
 		authorizer.Module, acls.Candidate,
 		quotas.Module, quotas.StoredCandidate,
+		ssl.Module, audit.Module,
 		users.Module, scram.Module,
 		sasl.Module,
 		plain.Module,

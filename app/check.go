@@ -46,6 +46,9 @@ func boundsOf(f field) bounds {
 		"sasl.failure_delay",             // 0: not at all
 		"sasl.max_failure_delay",         // 0: not at all
 		"sasl.oauthbearer.clock_skew",    // 0: not at all
+		"tls.expiry_warning",             // 0: never
+		"audit.rate",                     // 0: any number
+		"audit.rate_per_source",          // 0: any number
 		"groups.initial_rebalance_delay", // 0: not at all
 		"groups.max_rebalance_timeout":   // 0: no cap
 		b.least = 0
@@ -69,7 +72,7 @@ func (l *loaded) check(faults *Faults) {
 		faults.add("%s: %s (%s)", key, fmt.Sprintf(format, args...), origin)
 	}
 	// Sections that know their own rules, first: they say more.
-	sections := []interface{ Validate() error }{l.Server, l.Admin, l.Tracing, l.SASL, l.Authorization, l.Quotas}
+	sections := []interface{ Validate() error }{l.Server, l.Admin, l.Tracing, l.SASL, l.Authorization, l.Quotas, l.TLS, l.Audit}
 	switch chosen.Choice(l.Storage.Backend) {
 	case chosen.Embedded:
 		sections = append(sections, l.Storage.Config)

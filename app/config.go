@@ -15,10 +15,12 @@ import (
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/telemetry"
 	"github.com/iggykafka/gateway/core/tracing"
+	"github.com/iggykafka/gateway/security/audit"
 	"github.com/iggykafka/gateway/security/authorizer"
 	"github.com/iggykafka/gateway/security/oauthbearer"
 	"github.com/iggykafka/gateway/security/plain"
 	"github.com/iggykafka/gateway/security/quotas"
+	"github.com/iggykafka/gateway/security/ssl"
 	"github.com/iggykafka/gateway/security/users"
 )
 
@@ -51,12 +53,16 @@ type Config struct {
 	Tracing  tracing.Config     `koanf:"tracing"`
 	// Telemetry is about the metrics of clients, which they push (KIP-714).
 	Telemetry telemetry.Config `koanf:"telemetry"`
+	// TLS is about the listeners that are encrypted.
+	TLS ssl.Config `koanf:"tls"`
 	// SASL is about how clients log in.
 	SASL SASL `koanf:"sasl"`
 	// Authorization is about what clients may do.
 	Authorization authorizer.Config `koanf:"authorization"`
 	// Quotas is about how much clients may use.
 	Quotas quotas.Config `koanf:"quotas"`
+	// Audit is about what the log tells of what was refused.
+	Audit audit.Config `koanf:"audit"`
 }
 
 // Storage is the section "storage".
@@ -130,5 +136,7 @@ func DefaultConfig() Config {
 		},
 		Authorization: authorizer.DefaultConfig(),
 		Quotas:        quotas.DefaultConfig(),
+		TLS:           ssl.DefaultConfig(),
+		Audit:         audit.DefaultConfig(),
 	}
 }

@@ -31,7 +31,29 @@ func newLogger(c Log, w io.Writer) (*zap.Logger, error) {
 		return zap.New(core, zap.AddStacktrace(zapcore.ErrorLevel), zap.AddCaller()), nil
 	}
 	// Clients must not be able to fill the disk by what they are refused for.
-	return zap.New(zapcore.NewSamplerWithOptions(core, time.Minute, sameLines, sameLines)), nil
+	return zap.New(sampled{zapcore.NewSamplerWithOptions(core, time.Minute, sameLines, sameLines), core}), nil
+}
+
+// sampled leaves lines out, but for those of the audit, which has limits of its own
+// and tells how many it left out.
+type sampled struct {
+	zapcore.Core
+	all zapcore.Core
+}
+
+const auditName = "audit"
+
+// Check implements zapcore.Core.
+func (s sampled) Check(line zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if line.LoggerName == auditName {
+		return s.all.Check(line, to)
+	}
+	return s.Core.Check(line, to)
+}
+
+// With implements zapcore.Core.
+func (s sampled) With(fields []zapcore.Field) zapcore.Core {
+	return sampled{s.Core.With(fields), s.all.With(fields)}
 }
 
 // sameLines is how many lines with the same message a minute has, whatever their

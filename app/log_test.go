@@ -38,3 +38,16 @@ func TestStandardLogOfLibraries(t *testing.T) {
 	require.Equal(t, before, stdlog.Writer())
 	require.Equal(t, flags, stdlog.Flags())
 }
+
+// The audit limits its lines itself, and tells how many it left out.
+func TestAuditIsNotThinnedOut(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log, err := newLogger(Log{Level: "info", Format: "json"}, &out)
+	require.NoError(t, err)
+	log = log.Named("audit").With(zap.String("listener", "l"))
+	for range 3 * sameLines {
+		log.Info("a login was refused")
+	}
+	require.Equal(t, 3*sameLines, bytes.Count(out.Bytes(), []byte(`"listener":"l"`)))
+}

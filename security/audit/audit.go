@@ -1,0 +1,109 @@
+// Package audit tells operators what was refused: logins, operations that an
+// authorizer denied, connections that ended before their first request. Each is one
+// line of the log, named "audit", and each is counted.
+//
+// Clients choose how often they are refused, and much of what a line says. So there
+// are no more lines a minute than configured, of each kind and from each address;
+// texts of clients are cut, and what is not printable is escaped.
+package audit
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/security"
+)
+
+// Audit implements security.Audit over a log.
+type Audit struct {
+	log                         *zap.Logger
+	logins, denied, connections *kind
+	refusedLogins               *prometheus.CounterVec
+	deniedOperations            *prometheus.CounterVec
+}
+
+var _ security.Audit = (*Audit)(nil)
+
+// New returns an audit that writes to log. A nil reg registers no metrics.
+func New(cfg Config, log *zap.Logger, reg prometheus.Registerer) (*Audit, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if !cfg.Enabled {
+		log = zap.NewNop()
+	}
+	counter := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "kafka_gateway", Name: name, Help: help}, []string{label})
+	}
+	leftOut := counter("audit_lines_left_out_total", "Lines of the audit that were left out because there were too many, by kind.", "kind")
+	a := &Audit{
+		log:              log.Named("audit"),
+		logins:           newKind(cfg, leftOut.WithLabelValues("login")),
+		denied:           newKind(cfg, leftOut.WithLabelValues("operation")),
+		connections:      newKind(cfg, leftOut.WithLabelValues("connection")),
+		refusedLogins:    counter("refused_logins_total", "Logins that were refused, by mechanism.", "mechanism"),
+		deniedOperations: counter("denied_operations_total", "Operations that the authorizer denied, by API.", "api"),
+	}
+	if reg == nil {
+		return a, nil
+	}
+	if err := errors.Join(reg.Register(leftOut), reg.Register(a.refusedLogins), reg.Register(a.deniedOperations)); err != nil {
+		return nil, fmt.Errorf("metrics of the audit: %w", err)
+	}
+	return a, nil
+}
+
+// mechanisms are those that have a series of their own; clients may name any.
+var mechanisms = map[string]bool{
+	"PLAIN": true, "SCRAM-SHA-256": true, "SCRAM-SHA-512": true, "OAUTHBEARER": true, "GSSAPI": true,
+}
+
+// LoginRefused implements security.Audit.
+func (a *Audit) LoginRefused(who security.Requester, mechanism, user string, why error) {
+	label := mechanism
+	if !mechanisms[mechanism] {
+		label = "other"
+	}
+	a.refusedLogins.WithLabelValues(label).Inc()
+	more, ok := a.logins.line(who.Host)
+	if !ok {
+		return
+	}
+	a.log.Info("a login was refused", append(more,
+		text("mechanism", mechanism), text("user", user), because(why),
+		zap.String("listener", who.Listener), text("host", who.Host), text("client_id", who.ClientID))...)
+}
+
+// Denied implements security.Audit.
+func (a *Audit) Denied(who security.Requester, key kmsg.Key, op kmsg.ACLOperation, on security.Resource) {
+	a.deniedOperations.WithLabelValues(kmsg.NameForKey(key.Int16())).Inc()
+	more, ok := a.denied.line(who.Host)
+	if !ok {
+		return
+	}
+	a.log.Info("an operation was denied", append(more,
+		text("principal", who.Principal.String()), zap.Stringer("operation", op),
+		zap.Stringer("resource_type", on.Type), text("resource", on.Name), zap.String("api", kmsg.NameForKey(key.Int16())),
+		zap.String("listener", who.Listener), text("host", who.Host), text("client_id", who.ClientID))...)
+}
+
+// ConnectionRefused implements security.Audit.
+func (a *Audit) ConnectionRefused(listener, host string, why error) {
+	more, ok := a.connections.line(host)
+	if !ok {
+		return
+	}
+	a.log.Info("a connection was refused", append(more,
+		because(why), zap.String("listener", listener), text("host", host))...)
+}
+
+func because(why error) zap.Field {
+	if why == nil {
+		return zap.Skip()
+	}
+	return text("reason", why.Error())
+}

@@ -1,0 +1,226 @@
+package ssl
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// maxFile bounds a PEM file, in bytes: hundreds of authorities.
+const maxFile = 1 << 20
+
+// files are the files of a listener, each with the key that names it. Two
+// listeners with the same ones share a source.
+type files struct{ certificate, key, clientCA choice }
+
+// material is what files hold.
+type material struct {
+	certificate tls.Certificate
+	clients     *x509.CertPool // nil without client_ca
+	ends        time.Time      // of the first certificate of the chain to expire
+	warnings    []string
+	sum         [sha256.Size]byte
+}
+
+// fault is what is wrong with the file that a key names.
+func (c choice) fault(format string, args ...any) error {
+	return fmt.Errorf("%s: %s %w", c.key, c.value, fmt.Errorf(format, args...))
+}
+
+// raw are the contents of files.
+type raw struct{ certificate, key, clientCA []byte }
+
+func (f files) read() (r raw, err error) {
+	if f.certificate.value == "" {
+		return r, errors.New("tls.certificate: is not set; a listener with TLS needs a certificate, a PEM file")
+	}
+	var faults [3]error
+	r.certificate, faults[0] = f.certificate.read()
+	if r.key = r.certificate; f.key.value != "" {
+		r.key, faults[1] = f.key.read()
+	}
+	if f.clientCA.value != "" {
+		r.clientCA, faults[2] = f.clientCA.read()
+	}
+	return r, errors.Join(faults[:]...)
+}
+
+func (c choice) read() ([]byte, error) {
+	info, err := os.Stat(c.value)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, c.fault("is no regular file") // and reading it may never end
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.Open(c.value)
+	}
+	if err != nil {
+		var path *fs.PathError
+		if errors.As(err, &path) {
+			err = path.Err // the path is told already
+		}
+		return nil, c.fault("cannot be read: %w", err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, c.fault("cannot be read: %w", err)
+	case len(content) > maxFile:
+		return nil, c.fault("is larger than %d bytes", maxFile)
+	}
+	return content, nil
+}
+
+func (r raw) sum() [sha256.Size]byte {
+	h := sha256.New()
+	for _, content := range [][]byte{r.certificate, r.key, r.clientCA} {
+		fmt.Fprintf(h, "%d:", len(content))
+		h.Write(content)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// parse makes sure that what was read can be used, now.
+func (f files) parse(r raw, now time.Time) (*material, error) {
+	m := &material{sum: r.sum()}
+	own := m.readCertificate(f, r, now)
+	var clients error
+	if f.clientCA.value != "" {
+		m.clients, clients = readAuthorities(f.clientCA, r.clientCA)
+	}
+	if err := errors.Join(own, clients); err != nil {
+		return nil, err
+	}
+	if f.key.value != "" {
+		m.warnReadable(f.key)
+	} else {
+		m.warnReadable(f.certificate)
+	}
+	return m, nil
+}
+
+func (m *material) readCertificate(f files, r raw, now time.Time) error {
+	chain, err := certificates(f.certificate, r.certificate)
+	if err != nil {
+		return err
+	}
+	keyFile := f.key
+	if keyFile.value == "" {
+		keyFile = f.certificate
+	}
+	if err := checkKey(keyFile, r.key); err != nil {
+		return err
+	}
+	if m.certificate, err = tls.X509KeyPair(r.certificate, r.key); err != nil {
+		reason := strings.TrimPrefix(err.Error(), "tls: ")
+		if strings.Contains(reason, "does not match") {
+			return keyFile.fault("is not the key of the first certificate of %s", f.certificate.value)
+		}
+		return keyFile.fault("does not fit: %s", reason)
+	}
+	m.ends = chain[0].NotAfter
+	for _, c := range chain {
+		if c.NotAfter.Before(m.ends) {
+			m.ends = c.NotAfter
+		}
+	}
+	leaf := chain[0]
+	switch {
+	case now.After(m.ends):
+		return f.certificate.fault("has expired, at %s", m.ends.UTC().Format(time.RFC3339))
+	case now.Before(leaf.NotBefore):
+		m.warn("%s is not valid before %s; clients refuse it until then", f.certificate.value, leaf.NotBefore.UTC().Format(time.RFC3339))
+	}
+	if len(leaf.DNSNames)+len(leaf.IPAddresses) == 0 {
+		m.warn("%s names no host (subjectAltName); clients that look at names refuse it", f.certificate.value)
+	}
+	if !serves(leaf) {
+		m.warn("%s is not for servers (extendedKeyUsage); clients refuse it", f.certificate.value)
+	}
+	return nil
+}
+
+func serves(c *x509.Certificate) bool {
+	for _, usage := range c.ExtKeyUsage {
+		if usage == x509.ExtKeyUsageAny || usage == x509.ExtKeyUsageServerAuth {
+			return true
+		}
+	}
+	return len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0
+}
+
+func (m *material) warn(format string, args ...any) {
+	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
+}
+
+// warnReadable warns of a key that every user of the machine can read.
+func (m *material) warnReadable(c choice) {
+	if info, err := os.Stat(c.value); err == nil && info.Mode().Perm()&0o004 != 0 {
+		m.warn("%s holds a private key that every user of this machine can read; take that away (chmod o-r)", c.value)
+	}
+}
+
+// checkKey says of a key what is wrong in words that help.
+func checkKey(c choice, content []byte) error {
+	for rest := content; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return c.fault("holds no private key in PEM")
+		}
+		switch {
+		case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
+			return c.fault("holds an encrypted private key; decrypt it (openssl pkey) and guard the file by its permissions")
+		case block.Type == "PRIVATE KEY" || strings.HasSuffix(block.Type, " PRIVATE KEY"):
+			return nil
+		}
+	}
+}
+
+// certificates reads all certificates of a PEM file; there is at least one.
+func certificates(c choice, content []byte) (all []*x509.Certificate, err error) {
+	for rest := content; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		parsed, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, c.fault("holds a certificate, number %d, that cannot be read: %w", len(all)+1, err)
+		}
+		all = append(all, parsed)
+	}
+	switch {
+	case len(all) > 0:
+		return all, nil
+	case len(bytes.TrimSpace(content)) == 0:
+		return nil, c.fault("is empty")
+	case bytes.HasPrefix(content, []byte{0x30}) || bytes.HasPrefix(content, []byte{0xfe, 0xed}):
+		return nil, c.fault("holds no certificate in PEM; it looks like DER, PKCS#12 or a Java key store, which have to be converted (openssl)")
+	}
+	return nil, c.fault("holds no certificate in PEM")
+}
+
+func readAuthorities(c choice, content []byte) (*x509.CertPool, error) {
+	all, err := certificates(c, content)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	for _, authority := range all {
+		pool.AddCert(authority)
+	}
+	return pool, nil
+}

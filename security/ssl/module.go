@@ -1,0 +1,15 @@
+package ssl
+
+import (
+	"go.uber.org/fx"
+
+	"github.com/iggykafka/gateway/core/server"
+)
+
+// Module adds the protocols SSL and SASL_SSL to those that listeners may name. It
+// needs a Config, a *zap.Logger and a prometheus.Registerer.
+var Module = fx.Module("ssl", fx.Provide(
+	New,
+	func(p *Protocols) server.ProtocolOut { return server.ProtocolOut{Protocol: p.SSL()} },
+	func(p *Protocols) server.ProtocolOut { return server.ProtocolOut{Protocol: p.SASLSSL()} },
+))

@@ -1,0 +1,243 @@
+package ssl
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/security/ssl/ssltest"
+)
+
+func watched(t *testing.T) (*zap.Logger, *observer.ObservedLogs) {
+	t.Helper()
+	core, lines := observer.New(zapcore.InfoLevel)
+	return zap.New(core), lines
+}
+
+const patience = 30 * time.Second
+
+// serial returns the serial number of the certificate that new clients see.
+func serial(t *testing.T, s site, on *transport) string {
+	t.Helper()
+	_, state, err := meet(t, on, s.client(t))
+	require.NoError(t, err)
+	return state.PeerCertificates[0].SerialNumber.String()
+}
+
+func TestNewFilesAreUsed(t *testing.T) {
+	t.Parallel()
+	log, lines := watched(t)
+	s := newSite(t, "none")
+	p, on := s.open(t, log)
+	before := serial(t, s, on)
+	next := s.ca.Issue(t, ssltest.Server(), ssltest.Until(time.Now().Add(48*time.Hour)))
+	next.Write(t, s.folder)
+	require.Eventually(t, func() bool { return serial(t, s, on) != before }, patience, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return lines.FilterMessage("new TLS files are in use").Len() == 1 && lines.FilterMessage("the TLS certificate expires soon; replace the file").Len() == 1
+	}, patience, 10*time.Millisecond)
+	ends := testutil.ToFloat64(p.metrics.expires.WithLabelValues(s.cfg.Certificate))
+	require.InDelta(t, float64(time.Now().Add(48*time.Hour).Unix()), ends, 60)
+}
+
+// Kubernetes swaps a link that a secret's files are reached by.
+func TestALinkIsSwapped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "none")
+	root := t.TempDir()
+	for _, name := range []string{"one", "two"} {
+		require.NoError(t, os.Mkdir(filepath.Join(root, name), 0o755))
+		s.ca.Issue(t, ssltest.Server()).Write(t, filepath.Join(root, name))
+	}
+	require.NoError(t, os.Symlink("one", filepath.Join(root, "..data")))
+	for _, name := range []string{"cert.pem", "key.pem"} {
+		require.NoError(t, os.Symlink(filepath.Join("..data", name), filepath.Join(root, name)))
+	}
+	s.cfg.Certificate, s.cfg.Key = filepath.Join(root, "cert.pem"), filepath.Join(root, "key.pem")
+	_, on := s.open(t, zap.NewNop())
+	before := serial(t, s, on)
+	require.NoError(t, os.Symlink("two", filepath.Join(root, "..data_tmp")))
+	require.NoError(t, os.Rename(filepath.Join(root, "..data_tmp"), filepath.Join(root, "..data")))
+	require.Eventually(t, func() bool { return serial(t, s, on) != before }, patience, 50*time.Millisecond)
+}
+
+func TestBrokenFilesChangeNothing(t *testing.T) {
+	t.Parallel()
+	log, lines := watched(t)
+	s := newSite(t, "none")
+	p, on := s.open(t, log)
+	before := serial(t, s, on)
+	good, err := os.ReadFile(s.cfg.Certificate)
+	require.NoError(t, err)
+	told := 0
+	for _, broken := range []func(){
+		func() { require.NoError(t, os.WriteFile(s.cfg.Certificate, []byte("no certificate"), 0o600)) },
+		func() { require.NoError(t, os.WriteFile(s.cfg.Certificate, good[:len(good)/2], 0o600)) },
+		func() {
+			require.NoError(t, os.WriteFile(s.cfg.Certificate, s.ca.Issue(t, ssltest.Server()).Certificate, 0o600))
+		},
+		func() { require.NoError(t, os.Remove(s.cfg.Certificate)) },
+	} {
+		broken()
+		told++
+		require.Eventually(t, func() bool { return lines.Len() == told }, patience, 10*time.Millisecond, "%v", lines.All())
+		require.Equal(t, "changed TLS files cannot be used, those before stay in use", lines.All()[told-1].Message)
+		require.Equal(t, before, serial(t, s, on))
+		require.InDelta(t, 1, testutil.ToFloat64(p.metrics.reloadFailing.WithLabelValues(s.cfg.Certificate)), 0)
+	}
+	require.NoError(t, os.WriteFile(s.cfg.Certificate, good, 0o600))
+	require.Eventually(t, func() bool {
+		return testutil.ToFloat64(p.metrics.reloadFailing.WithLabelValues(s.cfg.Certificate)) == 0
+	}, patience, 10*time.Millisecond)
+	require.Equal(t, before, serial(t, s, on))
+	require.Equal(t, told, lines.Len())
+}
+
+// A connection goes on with the certificate that it began with.
+func TestOpenConnectionsStay(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "none")
+	_, on := s.open(t, zap.NewNop())
+	nc, client := established(t, on, s.client(t))
+	before := serial(t, s, on)
+	s.ca.Issue(t, ssltest.Server()).Write(t, s.folder)
+	require.Eventually(t, func() bool { return serial(t, s, on) != before }, patience, 50*time.Millisecond)
+	_, err := nc.Write([]byte("x"))
+	require.NoError(t, err)
+	n, err := client.Read(make([]byte, 1))
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+// Without being told of changes the files are looked at once a minute, and what
+// ends soon is told of once a day.
+func TestPoll(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "none") // outside of the bubble: its clock has another time
+	next := s.ca.Issue(t, ssltest.Server())
+	synctest.Test(t, func(t *testing.T) {
+		log, lines := watched(t)
+		m, err := newMetrics(nil)
+		require.NoError(t, err)
+		f := files{certificate: choice{"tls.certificate", s.cfg.Certificate}, key: choice{"tls.key", s.cfg.Key}}
+		content, err := f.read()
+		require.NoError(t, err)
+		first, err := f.parse(content, time.Now())
+		require.NoError(t, err)
+		src := &source{files: f, log: log, metrics: m, warning: 14 * 24 * time.Hour}
+		src.use(first)
+		src.running.Go(func() { src.watch(t.Context()) })
+		next.Write(t, s.folder)
+		time.Sleep(pollEvery - time.Second)
+		synctest.Wait()
+		require.Zero(t, lines.FilterMessage("new TLS files are in use").Len())
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, 1, lines.FilterMessage("new TLS files are in use").Len())
+		soon := *src.current.Load()
+		soon.ends = time.Now().Add(src.warning + 12*time.Hour)
+		src.current.Store(&soon)
+		reminders := func() int { return lines.FilterMessage("the TLS certificate expires soon; replace the file").Len() }
+		synctest.Wait()
+		require.Zero(t, reminders())
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, 1, reminders())
+		time.Sleep(48 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, 3, reminders())
+		over := soon
+		over.ends = time.Now()
+		src.current.Store(&over)
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		require.NotZero(t, lines.FilterMessage("the TLS certificate has expired: clients refuse it; replace the file").Len())
+	})
+}
+
+func TestFaultsAtTheStart(t *testing.T) {
+	t.Parallel()
+	ca := ssltest.NewAuthority(t)
+	good, other := ca.Issue(t, ssltest.Server()), ca.Issue(t, ssltest.Server())
+	expired := ca.Issue(t, ssltest.Server(), ssltest.Until(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)))
+	folder := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	cert, key := file("cert", string(good.Certificate)), file("key", string(good.Key))
+	for _, test := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) { c.Certificate = "" }, "tls.certificate: is not set; a listener with TLS needs a certificate, a PEM file"},
+		{func(c *Config) { c.Certificate = folder + "/none" }, "tls.certificate: " + folder + "/none cannot be read: no such file or directory"},
+		{func(c *Config) { c.Certificate = folder }, "tls.certificate: " + folder + " is no regular file"},
+		{func(c *Config) { c.Certificate = file("empty", "\n") }, "tls.certificate: " + folder + "/empty is empty"},
+		{func(c *Config) { c.Certificate = key }, "tls.certificate: " + key + " holds no certificate in PEM"},
+		{func(c *Config) { c.Certificate = file("der", "\x30\x82") }, "tls.certificate: " + folder + "/der holds no certificate in PEM; it looks like DER, PKCS#12 or a Java key store, which have to be converted (openssl)"},
+		{func(c *Config) {
+			c.Certificate, c.Key = file("old", string(expired.Certificate)), file("oldkey", string(expired.Key))
+		}, "tls.certificate: " + folder + "/old has expired, at 2020-01-02T03:04:05Z"},
+		{func(c *Config) { c.Key = file("other", string(other.Key)) }, "tls.key: " + folder + "/other is not the key of the first certificate of " + cert},
+		{func(c *Config) { c.Key = cert }, "tls.key: " + cert + " holds no private key in PEM"},
+		{func(c *Config) {
+			c.Key = file("locked", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
+		}, "tls.key: " + folder + "/locked holds an encrypted private key; decrypt it (openssl pkey) and guard the file by its permissions"},
+		{func(c *Config) { c.Key = file("large", string(make([]byte, maxFile+1))) }, "tls.key: " + folder + "/large is larger than 1048576 bytes"},
+		{func(c *Config) { c.ClientAuth = "required" }, "tls.client_auth: required needs tls.client_ca, the authorities of clients' certificates"},
+		{func(c *Config) { c.ClientAuth, c.ClientCA = "requested", key }, "tls.client_ca: " + key + " holds no certificate in PEM"},
+		{func(c *Config) { c.ClientAuth, c.Certificate, c.Key = "required", folder+"/none", "" },
+			"tls.client_auth: required needs tls.client_ca, the authorities of clients' certificates\ntls.certificate: " + folder + "/none cannot be read: no such file or directory"},
+	} {
+		cfg := DefaultConfig()
+		cfg.Certificate, cfg.Key = cert, key
+		test.change(&cfg)
+		p, err := New(cfg, zap.NewNop(), nil)
+		require.NoError(t, err)
+		_, err = p.Open(server.ListenerConfig{})
+		require.EqualError(t, err, test.want)
+	}
+	cfg := Config{ClientAuth: "yes", MinVersion: "1.1", PrincipalMappingRules: "CN"}
+	_, err := New(cfg, zap.NewNop(), nil)
+	require.EqualError(t, err, `tls.client_auth: "yes" is none of none, requested, required
+tls.min_version: "1.1" is none of 1.2, 1.3
+tls.principal_mapping_rules: "CN" is no rule, from "CN" on; write RULE:pattern/replacement/ and L or U after it, or DEFAULT`)
+}
+
+// What works, but not well, is told at the start.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	log, lines := watched(t)
+	ca := ssltest.NewAuthority(t)
+	folder := t.TempDir()
+	f := ca.Issue(t, ssltest.Client("x"), ssltest.Until(time.Now().Add(time.Hour))).Write(t, folder)
+	require.NoError(t, os.Chmod(f.Key, 0o644))
+	cfg := DefaultConfig()
+	cfg.Certificate, cfg.Key = f.Certificate, f.Key
+	p, err := New(cfg, log, nil)
+	require.NoError(t, err)
+	on, err := p.Open(server.ListenerConfig{})
+	require.NoError(t, err)
+	require.NoError(t, on.Close())
+	var told []string
+	for _, line := range lines.All() {
+		told = append(told, line.Message)
+	}
+	require.Equal(t, []string{
+		f.Certificate + " names no host (subjectAltName); clients that look at names refuse it",
+		f.Certificate + " is not for servers (extendedKeyUsage); clients refuse it",
+		f.Key + " holds a private key that every user of this machine can read; take that away (chmod o-r)",
+		"the TLS certificate expires soon; replace the file",
+	}, told)
+}

@@ -1,0 +1,206 @@
+package ssl
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/core/server"
+)
+
+// Protocols opens the listeners that speak TLS.
+type Protocols struct {
+	cfg     Config
+	rules   mapping
+	log     *zap.Logger
+	metrics *metrics
+
+	mu      sync.Mutex
+	sources map[files]*source
+}
+
+// New returns the protocols of a configuration. A nil reg registers no metrics.
+func New(cfg Config, log *zap.Logger, reg prometheus.Registerer) (*Protocols, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	rules, err := parseMapping(cfg.PrincipalMappingRules)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newMetrics(reg)
+	if err != nil {
+		return nil, fmt.Errorf("metrics of TLS: %w", err)
+	}
+	return &Protocols{cfg: cfg, rules: rules, log: log.Named("tls"), metrics: m, sources: map[files]*source{}}, nil
+}
+
+// SSL is the protocol without a login.
+func (p *Protocols) SSL() server.Protocol { return server.Protocol{Name: "SSL", Open: p.Open} }
+
+// SASLSSL is the protocol with a login by SASL.
+func (p *Protocols) SASLSSL() server.Protocol {
+	return server.Protocol{Name: "SASL_SSL", Login: true, Open: p.Open}
+}
+
+// Open opens a listener. A key that the listener sets goes before that of the
+// section. The error has a line for each key that is wrong.
+func (p *Protocols) Open(l server.ListenerConfig) (server.Transport, error) {
+	auth, chosen, err := clientAuth(l.ClientAuth, p.cfg.ClientAuth)
+	f := files{certificate: prefer("certificate", l.Certificate, p.cfg.Certificate), clientCA: prefer("client_ca", l.ClientCA, p.cfg.ClientCA)}
+	if l.Certificate != "" {
+		f.key = choice{"key", l.Key} // the section's key is that of the section's certificate
+	} else {
+		f.key = prefer("key", l.Key, p.cfg.Key)
+	}
+	switch {
+	case err == nil && auth == tls.NoClientCert:
+		f.clientCA = choice{} // nobody is asked
+	case f.clientCA.value == "" && err == nil:
+		err = fmt.Errorf("%s: %s needs tls.client_ca, the authorities of clients' certificates", chosen.key, chosen.value)
+	}
+	s, fromFiles := p.source(f, err == nil)
+	if err := errors.Join(err, fromFiles); err != nil {
+		return nil, err
+	}
+	return &transport{protocols: p, source: s, auth: auth}, nil
+}
+
+// source returns the source of files, which other listeners may have, too. Without
+// keep it only says what is wrong with them.
+func (p *Protocols) source(f files, keep bool) (*source, error) {
+	if !keep {
+		content, err := f.read()
+		if err != nil {
+			return nil, err
+		}
+		_, err = f.parse(content, time.Now())
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, open := p.sources[f]
+	if !open {
+		var err error
+		if s, err = openSource(f, p.cfg, p.log, p.metrics); err != nil {
+			return nil, err
+		}
+		p.sources[f] = s
+	}
+	s.users++
+	return s, nil
+}
+
+func (p *Protocols) release(s *source) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.users--; s.users > 0 {
+		return nil
+	}
+	delete(p.sources, s.files)
+	return s.close()
+}
+
+// transport secures the connections of one listener.
+type transport struct {
+	protocols *Protocols
+	source    *source
+	auth      tls.ClientAuthType
+	built     atomic.Pointer[built]
+	closed    atomic.Bool
+}
+
+// built is the configuration for what the files held.
+type built struct {
+	of     *material
+	config *tls.Config
+}
+
+// config returns the configuration for what the files hold now. Each has its own
+// keys for tickets, so that no session outlives a change of the files, nor serves
+// another listener.
+func (t *transport) config() *tls.Config {
+	m := t.source.current.Load()
+	if b := t.built.Load(); b != nil && b.of == m {
+		return b.config
+	}
+	b := &built{of: m, config: &tls.Config{
+		Certificates: []tls.Certificate{m.certificate},
+		ClientCAs:    m.clients,
+		ClientAuth:   t.auth,
+		MinVersion:   versions[t.protocols.cfg.MinVersion],
+		// Answers are large, or have to be whole before a client can use them.
+		DynamicRecordSizingDisabled: true,
+	}}
+	t.built.Store(b)
+	return b.config
+}
+
+// Secure implements server.Transport.
+func (t *transport) Secure(ctx context.Context, nc net.Conn) (net.Conn, security.Principal, error) {
+	secured := tls.Server(nc, t.config())
+	if err := secured.HandshakeContext(ctx); err != nil {
+		t.protocols.metrics.handshake(nil)
+		return nil, security.Anonymous, explain(ctx, err)
+	}
+	state := secured.ConnectionState()
+	t.protocols.metrics.handshake(&state)
+	who, err := t.protocols.principal(state)
+	if err != nil {
+		return nil, security.Anonymous, err
+	}
+	return &conn{Conn: secured, below: nc}, who, nil
+}
+
+// principal is who the client is by its certificate.
+func (p *Protocols) principal(state tls.ConnectionState) (security.Principal, error) {
+	if len(state.PeerCertificates) == 0 {
+		return security.Anonymous, nil
+	}
+	name, err := distinguishedName(state.PeerCertificates[0].RawSubject)
+	if err == nil {
+		name, err = p.rules.named(name)
+	}
+	if err != nil {
+		return security.Anonymous, err
+	}
+	return security.User(name), nil
+}
+
+// named is name, with the name that failed in the error.
+func (m mapping) named(distinguished string) (string, error) {
+	name, err := m.name(distinguished)
+	if err != nil {
+		return "", fmt.Errorf("the client's certificate is of %q: %w", distinguished, err)
+	}
+	return name, nil
+}
+
+// explain says what went wrong in a handshake.
+func explain(ctx context.Context, err error) error {
+	var noTLS tls.RecordHeaderError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("the TLS handshake was not done in time: %w", ctx.Err())
+	case errors.As(err, &noTLS):
+		return fmt.Errorf("the client does not speak TLS: %w", err)
+	}
+	return fmt.Errorf("the TLS handshake failed: %w", err)
+}
+
+// Close implements server.Transport. Open connections go on.
+func (t *transport) Close() error {
+	if t.closed.Swap(true) {
+		return nil
+	}
+	return t.protocols.release(t.source)
+}
