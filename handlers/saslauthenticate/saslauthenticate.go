@@ -34,8 +34,6 @@ func authenticate(ctx context.Context, call handler.Call, req *kmsg.SASLAuthenti
 	}
 	resp := kmsg.NewPtrSASLAuthenticateResponse()
 	resp.ErrorCode, resp.SASLAuthBytes, resp.SessionLifetimeMillis = done.Code, done.Token, done.Lifetime
-	if done.Code != 0 {
-		resp.ErrorMessage = &done.Message
-	}
+	resp.ErrorMessage = &done.Message // Kafka sends an empty one with a success
 	return resp, nil
 }

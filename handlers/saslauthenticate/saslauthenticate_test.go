@@ -40,8 +40,9 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for v := int16(0); v <= 2; v++ {
 		login := &sasltest.Login{Answer: handler.Authenticated{Token: []byte("t"), Lifetime: 7}}
+		none := ""
 		require.Equal(t, &kmsg.SASLAuthenticateResponse{
-			Version: v, SASLAuthBytes: []byte("t"), SessionLifetimeMillis: map[int16]int64{1: 7, 2: 7}[v],
+			Version: v, ErrorMessage: &none, SASLAuthBytes: []byte("t"), SessionLifetimeMillis: map[int16]int64{1: 7, 2: 7}[v],
 		}, ask(t, login, v))
 		require.Equal(t, []string{"token"}, login.Asked)
 
