@@ -18,8 +18,8 @@ const maxFile = 32 << 20
 
 // readFile puts the users of the file in force.
 func (s *Store) readFile() error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	s.reading.Lock() // at the start and by the watch at once
+	defer s.reading.Unlock()
 	raw, err := slurp(s.file)
 	if err != nil {
 		return fmt.Errorf("sasl.users_file: %w", err)

@@ -26,7 +26,8 @@ type Store struct {
 	log     *zap.Logger
 	watch   *watch
 
-	changing sync.Mutex // one change at a time, and no reading of the file twice at once
+	changing chan struct{} // holds a token while a change is made: one at a time
+	reading  sync.Mutex    // of the file
 
 	mu     sync.RWMutex
 	stored map[id]security.ScramCredential // of the backend
@@ -39,7 +40,8 @@ type Store struct {
 func New(c Config, entries backend.Entries, log *zap.Logger) *Store {
 	return &Store{
 		entries: entries, file: c.UsersFile, log: log,
-		stored: map[id]security.ScramCredential{}, shapes: shapes{},
+		changing: make(chan struct{}, 1),
+		stored:   map[id]security.ScramCredential{}, shapes: shapes{},
 	}
 }
 
@@ -54,18 +56,22 @@ func (s *Store) Start(ctx context.Context) error {
 	if s.file == "" {
 		return nil
 	}
-	if err := s.readFile(); err != nil {
+	var err error
+	if s.watch, err = watchFile(s.file, s.reread); err != nil {
 		return err
 	}
-	var err error
-	s.watch, err = watchFile(s.file, s.reread)
-	return err
+	if err := s.readFile(); err != nil {
+		s.Stop()
+		return err
+	}
+	return nil
 }
 
 // Stop ends the watch over the file.
 func (s *Store) Stop() {
 	if s.watch != nil {
 		s.watch.stop()
+		s.watch = nil
 	}
 }
 
@@ -161,8 +167,12 @@ func (s *Store) ScramUsers(context.Context) ([]security.ScramUser, error) {
 
 // AlterScramCredentials implements security.ScramCredentials.
 func (s *Store) AlterScramCredentials(ctx context.Context, changes []security.ScramChange) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	select {
+	case s.changing <- struct{}{}:
+		defer func() { <-s.changing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	values := make(map[string][]byte, len(changes))
 	for _, change := range changes {
 		if err := s.check(change); err != nil {

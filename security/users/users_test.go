@@ -273,8 +273,13 @@ func TestWrongFile(t *testing.T) {
 		require.ErrorContains(t, err, "sasl.users_file: "+path+": "+want)
 		requireNoKeys(t, err.Error(), c)
 	}
-	err := users.New(users.Config{UsersFile: "/nowhere/users"}, &entries{}, zap.NewNop()).Start(t.Context())
-	require.ErrorContains(t, err, "sasl.users_file: open /nowhere/users: no such file")
+	missing := filepath.Join(t.TempDir(), "users")
+	err := users.New(users.Config{UsersFile: missing}, &entries{}, zap.NewNop()).Start(t.Context())
+	require.ErrorContains(t, err, "sasl.users_file: open "+missing+": no such file")
+	err = users.New(users.Config{UsersFile: "/nowhere/users"}, &entries{}, zap.NewNop()).Start(t.Context())
+	require.ErrorContains(t, err, "sasl.users_file: watching /nowhere: no such file")
+	err = users.New(users.Config{UsersFile: t.TempDir()}, &entries{}, zap.NewNop()).Start(t.Context())
+	require.ErrorContains(t, err, "is a directory")
 }
 
 // The file is read again when it changes, however that is done. While it is wrong
@@ -320,6 +325,63 @@ func TestFileChanges(t *testing.T) {
 	for _, entry := range seen.All() {
 		requireNoKeys(t, entry.Message+fmt.Sprint(entry.ContextMap()), c)
 	}
+}
+
+// A folder in which something happens all the time hides no change.
+func TestFileInABusyFolder(t *testing.T) {
+	t.Parallel()
+	c := securitytest.Credential(security.ScramSHA256, "secret", 4096)
+	path := file(t, users.FormatLine("alice", security.ScramSHA256, c))
+	s := start(t, &entries{}, users.Config{UsersFile: path}, zap.NewNop())
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for tick := time.NewTicker(10 * time.Millisecond); ; {
+			select {
+			case <-tick.C:
+				_ = os.WriteFile(path+".log", []byte(time.Now().String()), 0o600)
+			case <-stop:
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	defer func() { close(stop); <-stopped }()
+	require.NoError(t, os.WriteFile(path, []byte(users.FormatLine("bob", security.ScramSHA256, c)), 0o600))
+	require.Eventually(t, func() bool {
+		_, ok := s.ScramCredential("bob", security.ScramSHA256)
+		return ok
+	}, patience, 10*time.Millisecond)
+}
+
+// blocking is a backend that takes its time.
+type blocking struct {
+	entries
+	asked, held chan struct{}
+}
+
+func (b *blocking) ChangeEntries(ctx context.Context, kind string, changes map[string][]byte) error {
+	close(b.asked)
+	<-b.held
+	return b.entries.ChangeEntries(ctx, kind, changes)
+}
+
+// Whoever waits for another's change gives up with its client.
+func TestWaitingEnds(t *testing.T) {
+	t.Parallel()
+	e := &blocking{asked: make(chan struct{}), held: make(chan struct{})}
+	s := start(t, e, users.Config{}, zap.NewNop())
+	c := securitytest.Credential(security.ScramSHA256, "secret", 4096)
+	first := make(chan error)
+	go func() { first <- s.AlterScramCredentials(t.Context(), change("alice", security.ScramSHA256, &c)) }()
+	<-e.asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, s.AlterScramCredentials(ctx, change("bob", security.ScramSHA256, &c)), context.Canceled)
+	close(e.held)
+	require.NoError(t, <-first)
+	_, ok := s.ScramCredential("alice", security.ScramSHA256)
+	require.True(t, ok)
 }
 
 // Kubernetes keeps files behind a link to a link that it changes.

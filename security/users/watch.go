@@ -9,9 +9,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// quiet is how long nothing may happen to a file before it is read again: editors
-// and configuration management change it in several steps.
-const quiet = 100 * time.Millisecond
+// A file is read again once nothing has happened in its folder for quiet, since
+// editors and configuration management change it in several steps; but after
+// longest at the latest, since other files of the folder may change all the time.
+const (
+	quiet   = 100 * time.Millisecond
+	longest = 2 * time.Second
+)
 
 // watch calls a function after a file has changed.
 type watch struct {
@@ -20,7 +24,8 @@ type watch struct {
 }
 
 // watchFile begins to watch. It looks at the folders of the file and of what it
-// links to, because most programs put a new file in the place of the old one.
+// links to, because most programs put a new file in the place of the old one. What
+// is read after it returns is no older than what changes are told from.
 func watchFile(path string, changed func()) (*watch, error) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -45,18 +50,25 @@ func watchFile(path string, changed func()) (*watch, error) {
 func (w *watch) run(path string, before os.FileInfo, changed func()) {
 	defer close(w.done)
 	var due <-chan time.Time
+	var latest time.Time
+	happened := func() {
+		if due == nil {
+			latest = time.Now().Add(longest)
+		}
+		due = time.After(min(quiet, time.Until(latest)))
+	}
 	for {
 		select {
 		case _, open := <-w.notify.Events:
 			if !open {
 				return
 			}
-			due = time.After(quiet)
+			happened()
 		case _, open := <-w.notify.Errors: // events were lost
 			if !open {
 				return
 			}
-			due = time.After(quiet)
+			happened()
 		case <-due:
 			due = nil
 			// Other files of the folder change, too.
