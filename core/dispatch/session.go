@@ -33,7 +33,8 @@ type Session interface {
 	Principal() security.Principal
 }
 
-// ErrLogin marks errors of sessions: what they refuse and why.
+// ErrLogin marks errors of sessions: what they refuse and why. Those in
+// handler.Authenticated are marked by the session itself.
 var ErrLogin = errors.New("not logged in")
 
 // requester returns who makes the request in work.
@@ -76,7 +77,7 @@ func (d *Dispatcher) token(
 	done := from.Session.Authenticate(ctx, token)
 	switch {
 	case done.Err != nil:
-		return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %w", ErrLogin, done.Err))
+		return nil, from.fail(head, LoginRefused, done.Err)
 	case done.Code != 0: // a bare token has no room for a code
 		return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %s", ErrLogin, done.Message))
 	}

@@ -296,7 +296,9 @@ func (s *session) broken(user string, why error, how result) handler.Authenticat
 	return closed(why)
 }
 
-func closed(why error) handler.Authenticated { return handler.Authenticated{Err: why} }
+func closed(why error) handler.Authenticated {
+	return handler.Authenticated{Err: fmt.Errorf("%w: %w", dispatch.ErrLogin, why)}
+}
 
 // end records a login that failed. Nothing but the end of the connection follows.
 func (s *session) end(mechanism, user string, why error, how result) {

@@ -265,7 +265,7 @@ func TestTokens(t *testing.T) {
 
 	s = sasls.Session(client, nil)
 	s.Handshake(1, "WORDS")
-	require.Error(t, s.Authenticate(t.Context(), make([]byte, 513)).Err)
+	require.ErrorIs(t, s.Authenticate(t.Context(), make([]byte, 513)).Err, dispatch.ErrLogin)
 	require.True(t, s.Failed())
 
 	s = sasls.Session(client, nil)
