@@ -45,7 +45,9 @@ type (
 
 func (d describer) describe(ctx context.Context, call handler.Call, req *request) (*response, error) {
 	if !call.AllowedCluster(ctx, kmsg.ACLOperationDescribeConfigs) {
-		return refuse(security.Refuse(kerr.ClusterAuthorizationFailed, "%s", kerr.ClusterAuthorizationFailed.Description)), nil
+		resp := kmsg.NewPtrDescribeClientQuotasResponse()
+		resp.ErrorCode = kerr.ClusterAuthorizationFailed.Code
+		return resp, nil
 	}
 	filters, err := filtersOf(req)
 	if err != nil {
