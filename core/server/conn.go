@@ -57,7 +57,7 @@ type conn struct {
 
 // newConn returns a connection that begin makes ready.
 func newConn(l *listener, nc net.Conn, from netip.Addr) *conn {
-	return &conn{s: l.s, listener: l, socket: socket{Conn: nc}, from: from, opened: time.Now()}
+	return &conn{s: l.s, listener: l, socket: socket{Conn: nc, spare: l.s.cfg.WriteTimeout}, from: from, opened: time.Now()}
 }
 
 // begin makes what a connection needs once it has a place.
@@ -191,7 +191,12 @@ func (c *conn) send(answer []byte) error {
 	c.s.metrics.sent.Add(float64(len(answer)))
 	c.socket.finishBy(time.Now().Add(c.s.cfg.WriteTimeout + perMiB(len(answer))))
 	var err error
-	if c.listener.transport == nil || len(answer) <= oneRecord {
+	if c.listener.transport == nil {
+		_, err = c.nc.Write(answer)
+		return timeout(err, errWriteTimeout)
+	}
+	defer c.socket.finished()
+	if len(answer) <= oneRecord {
 		_, err = c.nc.Write(answer)
 	} else {
 		buffer := c.s.pool.Get(held)

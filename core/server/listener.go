@@ -129,17 +129,32 @@ func (l *listener) close() {
 	}
 }
 
+// A listener takes no more than burst connections each breath, 16,000 a second, so that
+// those who connect in masses leave processors to those who are connected.
+const (
+	burst  = 16
+	breath = time.Millisecond
+)
+
 // accept takes connections until the listener is closed.
 func (l *listener) accept() {
 	defer l.s.running.Done()
 	const shortest, longest = 5 * time.Millisecond, time.Second
 	var pause time.Duration
+	var taken int // since began
+	var began time.Time
 	for {
 		nc, err := l.ln.Accept()
 		switch {
 		case err == nil:
 			pause = 0
 			l.admit(nc)
+			if taken++; taken >= burst {
+				if left := breath - time.Since(began); left > 0 {
+					time.Sleep(left) // much shorter than a shutdown takes
+				}
+				taken, began = 0, time.Now()
+			}
 			continue
 		case errors.Is(err, net.ErrClosed):
 			return

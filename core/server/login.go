@@ -37,6 +37,7 @@ func (c *conn) secure() error {
 		nc, who, err := t.Secure(ctx, &c.socket)
 		c.socket.turn.leave()
 		c.socket.turn = nil
+		c.socket.finished()
 		if err != nil {
 			return c.notSecure(ctx, err)
 		}

@@ -29,8 +29,13 @@ type socket struct {
 	mu         sync.Mutex // held by writes
 	writeBy    time.Time
 	writeArmed time.Time
-	held       *wire.Buffer // what is not written yet; nil: all is written at once
-	broken     error        // why writes fail, for good
+	// timed is whether writeBy has been set for what is written now. Else it is
+	// something that the transport has to say of its own, as crypto/tls answers
+	// requests for new keys, and may take this long.
+	timed  bool
+	spare  time.Duration
+	held   *wire.Buffer // what is not written yet; nil: all is written at once
+	broken error        // why writes fail, for good
 }
 
 // past is a deadline that is over.
@@ -84,10 +89,13 @@ func (s *socket) interrupt() {
 }
 
 // Write writes p, or holds it back until release. It fails when the time that
-// finishBy has set is over; its error then is os.ErrDeadlineExceeded.
+// finishBy has set, or its own, is over; its error then is os.ErrDeadlineExceeded.
 func (s *socket) Write(p []byte) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.timed {
+		s.writeBy = time.Now().Add(s.spare)
+	}
 	if s.held == nil {
 		return s.write(p)
 	}
@@ -129,11 +137,18 @@ func (s *socket) armWrite() {
 	s.Conn.SetWriteDeadline(s.writeBy)
 }
 
-// finishBy sets the time that writes may take from now on.
+// finishBy sets the time that writes may take, until finished.
 func (s *socket) finishBy(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writeBy = t
+	s.writeBy, s.timed = t, true
+}
+
+// finished ends what finishBy began.
+func (s *socket) finished() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timed = false
 }
 
 // hold keeps what is written until the buffer is full: a transport writes a record
