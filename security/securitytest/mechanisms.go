@@ -45,9 +45,9 @@ type Mechanism struct {
 // mostTokens is how many tokens a login may have.
 const mostTokens = 8
 
-// garbage is how many wrong tokens are tried in the place of each right one. Clients
+// wrongTokens is how many wrong tokens are tried in the place of each right one. Clients
 // of some mechanisms take milliseconds for theirs.
-const garbage = 40
+const wrongTokens = 40
 
 // mechanismName is what names of mechanisms look like (RFC 4422 §3.1).
 var mechanismName = regexp.MustCompile(`^[A-Z0-9_-]{1,20}$`)
@@ -166,7 +166,7 @@ func testWrong(t *testing.T, m Mechanism) {
 func testGarbage(t *testing.T, m Mechanism) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for at := range len(m.right(t).tokens) {
-		for round := range garbage {
+		for round := range wrongTokens {
 			a := m.run(t.Context(), m.Right, func(i int, token []byte) []byte {
 				if i != at {
 					return token
@@ -200,7 +200,7 @@ func noise(random *rand.Rand, n int) []byte {
 func testTruncated(t *testing.T, m Mechanism) {
 	whole := m.right(t).tokens
 	for at := range whole {
-		for n := 0; n < len(whole[at]); n += 1 + len(whole[at])/garbage {
+		for n := 0; n < len(whole[at]); n += 1 + len(whole[at])/wrongTokens {
 			a := m.run(t.Context(), m.Right, func(i int, token []byte) []byte {
 				if i == at {
 					return token[:min(n, len(token))]
