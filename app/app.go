@@ -92,7 +92,11 @@ func (p program) run(ctx context.Context) int {
 	case "config":
 		showConfig(p.out, config)
 	case "apis":
-		err = showAPIs(p.out, config, p.modules)
+		show := showAPIs
+		if line.acl {
+			show = showChecks
+		}
+		err = show(p.out, config, p.modules)
 	case "doctor":
 		return p.examine(ctx, config, line)
 	case "offsets":

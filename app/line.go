@@ -20,6 +20,7 @@ type line struct {
 	help      bool
 	example   bool
 	json      bool              // of the command doctor
+	acl       bool              // of the command apis
 	bootstrap []string          // of the command doctor
 	file      string            // --config
 	flags     map[string]string // those that are keys, and were given
@@ -35,6 +36,7 @@ func parseLine(args []string) (line, error) {
 	set.StringVar(&l.file, "config", "", "")
 	set.BoolVar(&l.example, "example", false, "")
 	set.BoolVar(&l.json, "json", false, "")
+	set.BoolVar(&l.acl, "acl", false, "")
 	set.StringSliceVarP(&l.bootstrap, "bootstrap", "b", nil, "")
 	defaults := DefaultConfig()
 	for _, arg := range args {
@@ -77,12 +79,15 @@ func parseLine(args []string) (line, error) {
 	if l.example && l.command != "config" {
 		return l, errors.New("--example belongs to the command config")
 	}
+	if l.acl && l.command != "apis" {
+		return l, errors.New("--acl belongs to the command apis")
+	}
 	if (l.json || len(l.bootstrap) > 0) && l.command != "doctor" {
 		return l, errors.New("--json and --bootstrap belong to the commands topics, groups, offsets list and doctor")
 	}
 	set.Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "help", "config", "example", "json", "bootstrap":
+		case "help", "config", "example", "json", "acl", "bootstrap":
 		default:
 			l.flags[f.Name] = f.Value.String()
 		}

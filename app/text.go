@@ -24,7 +24,8 @@ Usage:
                                   from outside, at the one that --bootstrap names; say
                                   what is wrong and what to do. --json for programs
   kafka-gateway apis              print the API keys that are served, their versions and
-                                  what a request gets that cannot be read
+                                  what a request gets that cannot be read; with --acl, what
+                                  each key asks the authorizer
   kafka-gateway config            print every key, its value and where that came from
   kafka-gateway config --example  print a configuration file with all keys and defaults
   kafka-gateway offsets export [FILE]
