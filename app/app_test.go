@@ -41,7 +41,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"offsets", "show"}, "offsets needs list, export or import; the latter two may be given a file"},
 		{[]string{"offsets", "import", "a", "b"}, `offsets takes no "b"`},
 		{[]string{"--node_id=7", "topics", "list"}, "topics comes first on the command line; its flags follow"},
-		{[]string{"--json"}, "--json and --bootstrap belong to the commands topics, groups, offsets list and doctor"},
+		{[]string{"--json"}, "--json, --bootstrap and the flags about logging in, such as --user, belong to the commands topics, groups, offsets list and doctor"},
 		{[]string{"--storage.dri=x"}, "unknown flag: --storage.dri"},
 		{[]string{"-x"}, "unknown shorthand flag: 'x' in -x"},
 		{[]string{"--listen"}, "flag needs an argument: --listen"},

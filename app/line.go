@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/iggykafka/gateway/app/cli"
 )
 
 // commands are the words that the program understands, besides flags.
@@ -22,6 +24,7 @@ type line struct {
 	json      bool              // of the command doctor
 	acl       bool              // of the command apis
 	bootstrap []string          // of the command doctor
+	login     cli.Connection    // of the command doctor
 	file      string            // --config
 	flags     map[string]string // those that are keys, and were given
 }
@@ -38,6 +41,9 @@ func parseLine(args []string) (line, error) {
 	set.BoolVar(&l.json, "json", false, "")
 	set.BoolVar(&l.acl, "acl", false, "")
 	set.StringSliceVarP(&l.bootstrap, "bootstrap", "b", nil, "")
+	login := pflag.NewFlagSet("login", pflag.ContinueOnError)
+	l.login.AddFlags(login)
+	set.AddFlagSet(login)
 	defaults := DefaultConfig()
 	for _, arg := range args {
 		if name, found := strings.CutPrefix(arg, "--"); found {
@@ -82,13 +88,15 @@ func parseLine(args []string) (line, error) {
 	if l.acl && l.command != "apis" {
 		return l, errors.New("--acl belongs to the command apis")
 	}
-	if (l.json || len(l.bootstrap) > 0) && l.command != "doctor" {
-		return l, errors.New("--json and --bootstrap belong to the commands topics, groups, offsets list and doctor")
+	if (l.json || len(l.bootstrap) > 0 || l.login.Given()) && l.command != "doctor" {
+		return l, errors.New("--json, --bootstrap and the flags about logging in, such as --user, belong to the commands topics, groups, offsets list and doctor")
 	}
 	set.Visit(func(f *pflag.Flag) {
 		switch f.Name {
 		case "help", "config", "example", "json", "acl", "bootstrap":
-		default:
+			return
+		}
+		if login.Lookup(f.Name) == nil {
 			l.flags[f.Name] = f.Value.String()
 		}
 	})

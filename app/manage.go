@@ -16,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/app/doctor"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/iggy"
+	"github.com/iggykafka/gateway/security/authorizer"
 )
 
 // managing tells whether a command line is one of those that manage a running
@@ -61,7 +62,12 @@ func (p program) untilSignal(ctx context.Context) (context.Context, context.Canc
 func (p program) examine(ctx context.Context, l loaded, line line) int {
 	ctx, cancel := p.untilSignal(ctx)
 	defer cancel()
-	report := doctor.Examine(ctx, l.setup(line.bootstrap))
+	if _, err := line.login.Options(); err != nil {
+		return p.misused(err, "--help")
+	}
+	setup := l.setup(line.bootstrap)
+	setup.Connection = line.login
+	report := doctor.Examine(ctx, setup)
 	write := report.Text
 	if line.json {
 		write = report.JSON
@@ -84,7 +90,8 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 	}
 	s := doctor.Setup{
 		Local:          true,
-		Listen:         l.Server.Listen,
+		Listeners:      l.listeners(),
+		Authorizer:     l.Authorization.Authorizer != authorizer.None,
 		Storage:        l.Storage.Backend,
 		Sync:           l.Storage.Sync && l.Storage.Backend == string(chosen.Embedded),
 		MaxConnections: l.Server.MaxConnections,
@@ -96,6 +103,25 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 		s.Backend = l.inspectIggy
 	}
 	return s
+}
+
+// listeners are the listeners as doctor sees them.
+func (l loaded) listeners() (all []doctor.Listener) {
+	for _, at := range l.Server.All() {
+		offered := at.Mechanisms
+		if len(offered) == 0 {
+			offered = l.SASL.Logins.Mechanisms
+		}
+		listener := doctor.Listener{
+			Key: at.Section + "listen", Listen: at.Listen, Protocol: at.Protocol,
+			Plain: len(offered) == 0 || slices.Contains(offered, "PLAIN") || slices.Contains(offered, "OAUTHBEARER"),
+		}
+		if listener.Encrypted() {
+			listener.Certificate, listener.Expires, listener.Err = l.TLS.Expires(at.ListenerConfig)
+		}
+		all = append(all, listener)
+	}
+	return all
 }
 
 // inspectIggy says what the Iggy server lets be seen of its settings.

@@ -22,7 +22,8 @@ Usage:
                                   names it. Each says more with --help
   kafka-gateway doctor            look at the setup that the configuration describes, or,
                                   from outside, at the one that --bootstrap names; say
-                                  what is wrong and what to do. --json for programs
+                                  what is wrong and what to do. --json for programs. It
+                                  logs in by the same flags as topics: --user, --ca, …
   kafka-gateway apis              print the API keys that are served, their versions and
                                   what a request gets that cannot be read; with --acl, what
                                   each key asks the authorizer

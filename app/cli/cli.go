@@ -75,6 +75,7 @@ func command(environ []string) *cobra.Command {
 	flags.StringSliceVarP(&o.bootstrap, "bootstrap", "b", bootstrap(environ), "addresses of the cluster; "+BootstrapVar+" sets another default")
 	flags.BoolVar(&o.json, "json", false, "print JSON instead of a table")
 	flags.DurationVar(&o.timeout, "timeout", 30*time.Second, "how long the command may take in all")
+	o.connection.AddFlags(flags)
 	root.AddCommand(topics(o), groups(o), offsets(o))
 	return root
 }
@@ -99,9 +100,10 @@ func bootstrap(environ []string) []string {
 
 // options are the flags that all commands have.
 type options struct {
-	bootstrap []string
-	json      bool
-	timeout   time.Duration
+	bootstrap  []string
+	connection Connection
+	json       bool
+	timeout    time.Duration
 }
 
 // action is the work of a command: it asks the cluster and returns what to print.
@@ -125,7 +127,7 @@ func (o *options) do(c *cobra.Command, args []string, work action) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
 	defer cancel()
-	client, err := Connect(ctx, o.bootstrap)
+	client, err := Connect(ctx, o.bootstrap, o.connection)
 	if err != nil {
 		return err
 	}
@@ -169,9 +171,13 @@ func pause(ctx context.Context) bool {
 var errInterrupted = errors.New("interrupted")
 
 // Connect returns a client of the cluster, once one of the addresses answers.
-func Connect(ctx context.Context, addresses []string) (*kgo.Client, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(addresses...), kgo.ClientID("kafka-gateway-cli"),
-		kgo.RequestRetries(3), kgo.RetryTimeout(5*time.Second), kgo.DialTimeout(5*time.Second), kgo.MetadataMinAge(100*time.Millisecond))
+func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Client, error) {
+	opts, err := how.Options()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(addresses...), kgo.ClientID("kafka-gateway-cli"),
+		kgo.RequestRetries(3), kgo.RetryTimeout(5*time.Second), kgo.DialTimeout(5*time.Second), kgo.MetadataMinAge(100*time.Millisecond))...)
 	if err != nil {
 		return nil, UsageError{err}
 	}

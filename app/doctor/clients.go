@@ -27,7 +27,7 @@ const ahead = time.Minute
 func (s Setup) clients(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, 6*patience)
 	defer cancel()
-	client, err := cli.Connect(ctx, s.Bootstrap)
+	client, err := cli.Connect(ctx, s.Bootstrap, s.Connection)
 	if err != nil {
 		return []Finding{found("reachable", Fail, err.Error(), "start the gateway, or name its address with --bootstrap")}
 	}
@@ -81,7 +81,7 @@ func (s Setup) advertised(ctx context.Context, cluster string, broker kmsg.Metad
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	client, err := cli.Connect(ctx, []string{address})
+	client, err := cli.Connect(ctx, []string{address}, s.Connection)
 	if err != nil {
 		return found(check, Fail, fmt.Sprintf("clients are sent to %s, but %v", address, err), remedy)
 	}
@@ -92,8 +92,8 @@ func (s Setup) advertised(ctx context.Context, cluster string, broker kmsg.Metad
 		return found(check, Fail, fmt.Sprintf("clients are sent to %s, which does not answer Metadata: %v", address, err), remedy)
 	case there.Cluster != cluster:
 		return found(check, Fail, fmt.Sprintf("clients are sent to %s, where another cluster answers, %s", address, there.Cluster), remedy)
-	case s.Local && loopback(broker.Host) && !loopback(host(s.Listen)):
-		return found(check, Warn, fmt.Sprintf("the gateway listens on %s but sends clients to %s: those on other machines cannot follow", s.Listen, address), remedy)
+	case s.Local && loopback(broker.Host) && !loopback(host(s.listenerFor().Listen)):
+		return found(check, Warn, fmt.Sprintf("the gateway listens on %s but sends clients to %s: those on other machines cannot follow", s.listenerFor().Listen, address), remedy)
 	}
 	return ok(check, "clients are sent to %s, which leads back here", address)
 }

@@ -20,13 +20,17 @@ import (
 // Setup is what is looked at. What is left out is not checked.
 type Setup struct {
 	// Bootstrap are the addresses that clients are given, as host:port. Without any
-	// it is where this machine reaches Listen.
+	// it is where this machine reaches one of Listeners, which Connection fits.
 	Bootstrap []string
+	// Connection is how clients talk to them, and who doctor is there.
+	Connection cli.Connection
 	// Local says that the other fields describe the gateway at Bootstrap, which
 	// runs, or would run, on this machine.
 	Local bool
 
-	Listen string // as configured
+	Listeners []Listener
+	// Authorizer says that what clients may do is decided by somebody.
+	Authorizer bool
 	// Storage is where records are kept: embedded, memory or iggy; Sync is
 	// storage.sync.
 	Storage string
@@ -102,7 +106,7 @@ const patience = 5 * time.Second
 // Examine looks at everything.
 func Examine(ctx context.Context, s Setup) Report {
 	if len(s.Bootstrap) == 0 {
-		s.Bootstrap = []string{reachable(s.Listen)}
+		s.Bootstrap = []string{reachable(s.listenerFor().Listen)}
 	}
 	var r Report
 	r = append(r, s.clients(ctx)...)

@@ -45,7 +45,7 @@ func TestHealthy(t *testing.T) {
 	var url string
 	addr := gatewaytest.Start(t, gatewaytest.Admin(&url))
 	r := doctor.Examine(t.Context(), doctor.Setup{
-		Bootstrap: []string{addr}, Local: true, Listen: addr, Storage: "embedded", Sync: true,
+		Bootstrap: []string{addr}, Local: true, Listeners: []doctor.Listener{{Key: "listen", Listen: addr, Protocol: "PLAINTEXT"}}, Storage: "embedded", Sync: true,
 		MaxConnections: 1, Memory: 1 << 20, Admin: strings.TrimPrefix(url, "http://"),
 	})
 	require.True(t, r.Healthy(), "%v", r)
@@ -104,7 +104,7 @@ func TestAdvertisedAddressLeadsToOthers(t *testing.T) {
 func TestLoopbackIsAdvertisedToTheNetwork(t *testing.T) {
 	t.Parallel()
 	addr := gatewaytest.Start(t)
-	r := doctor.Examine(t.Context(), doctor.Setup{Bootstrap: []string{addr}, Local: true, Listen: "0.0.0.0:9092", Admin: "0.0.0.0:1"})
+	r := doctor.Examine(t.Context(), doctor.Setup{Bootstrap: []string{addr}, Local: true, Listeners: []doctor.Listener{{Key: "listen", Listen: "0.0.0.0:9092", Protocol: "PLAINTEXT"}}, Authorizer: true, Admin: "0.0.0.0:1"})
 	require.Equal(t, doctor.Warn, only(t, r, "advertised").Status)
 	require.Len(t, of(r, "exposure"), 2)
 }

@@ -21,24 +21,6 @@ const (
 	skew = 3 * time.Second
 )
 
-// exposure looks who can reach the listeners, which ask nobody for a password.
-func (s Setup) exposure() (findings []Finding) {
-	if h := host(s.Listen); !loopback(h) {
-		findings = append(findings, found("exposure", Warn,
-			fmt.Sprintf("the gateway listens on %s without encryption and without asking who is there", s.Listen),
-			"let only trusted networks reach it: a firewall, a private interface, a mesh"))
-	}
-	if s.Admin != "" && !loopback(host(s.Admin)) {
-		findings = append(findings, found("exposure", Warn,
-			fmt.Sprintf("the admin listener on %s shows names of topics, groups and clients to whoever asks", s.Admin),
-			"set admin.listen to a loopback or private address"))
-	}
-	if findings == nil {
-		findings = append(findings, ok("exposure", "only this machine can reach the gateway"))
-	}
-	return findings
-}
-
 // storage looks at settings that lose data.
 func (s Setup) storage(ctx context.Context) (findings []Finding) {
 	const check = "storage"

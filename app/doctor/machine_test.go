@@ -63,7 +63,7 @@ func TestClock(t *testing.T) {
 	s := Setup{Admin: strings.TrimPrefix(admin.URL, "http://")}
 	require.Equal(t, OK, s.clock(t.Context())[0].Status)
 	_, port, _ := strings.Cut(s.Admin, ":")
-	everywhere := Setup{Listen: "127.0.0.1:9092", Admin: "0.0.0.0:" + port}
+	everywhere := Setup{Listeners: []Listener{{Listen: "127.0.0.1:9092"}}, Admin: "0.0.0.0:" + port}
 	require.Equal(t, OK, everywhere.clock(t.Context())[0].Status, "it is reached from here")
 	require.Equal(t, Warn, everywhere.exposure()[0].Status, "and from everywhere else")
 	apart = time.Minute

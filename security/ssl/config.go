@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/iggykafka/gateway/core/server"
 )
 
 // Config is the section "tls".
@@ -27,8 +29,8 @@ type Config struct {
 	// ClientAuth says whether clients show a certificate: none, requested or
 	// required (default none). One that is shown has to be valid in any case.
 	ClientAuth string `koanf:"client_auth"`
-	// MinVersion is the oldest version of TLS that is spoken: 1.2 or 1.3 (default
-	// 1.2).
+	// MinVersion is the oldest version of TLS that is spoken: TLSv1.2 or TLSv1.3 (default
+	// TLSv1.2).
 	MinVersion string `koanf:"min_version"`
 	// PrincipalMappingRules makes users of the names of clients' certificates, as
 	// Kafka's ssl.principal.mapping.rules does: RULE:pattern/replacement/, with L or U
@@ -42,7 +44,7 @@ type Config struct {
 
 // DefaultConfig returns a section without a certificate.
 func DefaultConfig() Config {
-	return Config{ClientAuth: "none", MinVersion: "1.2", PrincipalMappingRules: "DEFAULT", ExpiryWarning: 14 * 24 * time.Hour}
+	return Config{ClientAuth: "none", MinVersion: "TLSv1.2", PrincipalMappingRules: "DEFAULT", ExpiryWarning: 14 * 24 * time.Hour}
 }
 
 // clientAuths are the values of client_auth. What is shown is always verified.
@@ -53,7 +55,7 @@ var clientAuths = map[string]tls.ClientAuthType{
 }
 
 // versions are the values of min_version.
-var versions = map[string]uint16{"1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+var versions = map[string]uint16{"TLSv1.2": tls.VersionTLS12, "TLSv1.3": tls.VersionTLS13}
 
 // Validate reports everything that is wrong with the section itself, a line for
 // each key. The files are looked at when a listener needs them.
@@ -91,4 +93,39 @@ func prefer(name, own, section string) choice {
 func clientAuth(own, section string) (tls.ClientAuthType, choice, error) {
 	c := prefer("client_auth", own, cmp.Or(section, "none"))
 	return clientAuths[c.value], c, oneOf(c.key, c.value, clientAuths)
+}
+
+// of returns the files of a listener, and what it asks of clients. A key that the
+// listener sets goes before that of the section.
+func (c Config) of(l server.ListenerConfig) (f files, auth tls.ClientAuthType, err error) {
+	auth, chosen, err := clientAuth(l.ClientAuth, c.ClientAuth)
+	f = files{certificate: prefer("certificate", l.Certificate, c.Certificate), clientCA: prefer("client_ca", l.ClientCA, c.ClientCA)}
+	if l.Certificate != "" {
+		f.key = choice{"key", l.Key} // the section's key is that of the section's certificate
+	} else {
+		f.key = prefer("key", l.Key, c.Key)
+	}
+	switch {
+	case err == nil && auth == tls.NoClientCert:
+		f.clientCA = choice{} // nobody is asked
+	case f.clientCA.value == "" && err == nil:
+		err = fmt.Errorf("%s: %s needs tls.client_ca, the authorities of clients' certificates", chosen.key, chosen.value)
+	}
+	return f, auth, err
+}
+
+// Expires reads the files of a listener and returns when its certificate ends, or
+// one of its chain that ends earlier. The error has a line for each key that is
+// wrong.
+func (c Config) Expires(l server.ListenerConfig) (certificate string, ends time.Time, err error) {
+	f, _, err := c.of(l)
+	content, unread := f.read()
+	if err = errors.Join(err, unread); err != nil {
+		return f.certificate.value, ends, err
+	}
+	m, err := f.parse(content, time.Now())
+	if err != nil {
+		return f.certificate.value, ends, err
+	}
+	return f.certificate.value, m.ends, nil
 }

@@ -211,7 +211,7 @@ func TestFaultsAtTheStart(t *testing.T) {
 	cfg := Config{ClientAuth: "yes", MinVersion: "1.1", PrincipalMappingRules: "CN"}
 	_, err := New(cfg, zap.NewNop(), nil)
 	require.EqualError(t, err, `tls.client_auth: "yes" is none of none, requested, required
-tls.min_version: "1.1" is none of 1.2, 1.3
+tls.min_version: "1.1" is none of TLSv1.2, TLSv1.3
 tls.principal_mapping_rules: "CN" is no rule, from "CN" on; write RULE:pattern/replacement/ and L or U after it, or DEFAULT`)
 }
 

@@ -55,19 +55,7 @@ func (p *Protocols) SASLSSL() server.Protocol {
 // Open opens a listener. A key that the listener sets goes before that of the
 // section. The error has a line for each key that is wrong.
 func (p *Protocols) Open(l server.ListenerConfig) (server.Transport, error) {
-	auth, chosen, err := clientAuth(l.ClientAuth, p.cfg.ClientAuth)
-	f := files{certificate: prefer("certificate", l.Certificate, p.cfg.Certificate), clientCA: prefer("client_ca", l.ClientCA, p.cfg.ClientCA)}
-	if l.Certificate != "" {
-		f.key = choice{"key", l.Key} // the section's key is that of the section's certificate
-	} else {
-		f.key = prefer("key", l.Key, p.cfg.Key)
-	}
-	switch {
-	case err == nil && auth == tls.NoClientCert:
-		f.clientCA = choice{} // nobody is asked
-	case f.clientCA.value == "" && err == nil:
-		err = fmt.Errorf("%s: %s needs tls.client_ca, the authorities of clients' certificates", chosen.key, chosen.value)
-	}
+	f, auth, err := p.cfg.of(l)
 	s, fromFiles := p.source(f, err == nil)
 	if err := errors.Join(err, fromFiles); err != nil {
 		return nil, err

@@ -182,7 +182,7 @@ func TestClientAuth(t *testing.T) {
 func TestMinVersion(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "none")
-	s.cfg.MinVersion = "1.3"
+	s.cfg.MinVersion = "TLSv1.3"
 	p, on := s.open(t, zap.NewNop())
 	old := s.client(t)
 	old.MaxVersion = tls.VersionTLS12
