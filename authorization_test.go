@@ -298,3 +298,28 @@ func (g *guarded) answers() map[int16][]byte {
 	}
 	return answers
 }
+
+// A refused Produce without acks has no answer that could say so: the connection
+// closes, whether the topic is there or not, and nothing is stored.
+func TestProduceWithoutAcksIsRefused(t *testing.T) {
+	g := newGuarded(t)
+	here := g.admin.prepare()
+	before := g.admin.store()
+	for _, about := range []target{here, absent} {
+		for _, h := range g.handlers {
+			if spec := h.Spec(); spec.Key == kmsg.Produce.Int16() {
+				for v := spec.Min; v <= spec.Max; v++ {
+					produce := about.aimed(h, v)[0].(*kmsg.ProduceRequest)
+					produce.Acks = 0
+					conn := g.dial(about.topic)
+					require.NoError(t, conn.Send(produce))
+					_, err := conn.Call(kmsg.NewPtrApiVersionsRequest())
+					require.Errorf(t, err, "v%d: the connection is open", v)
+					conn.Close()
+					delete(g.conns, about.topic)
+				}
+			}
+		}
+	}
+	require.Equal(t, before, g.admin.store())
+}

@@ -1,5 +1,5 @@
 // Package topicadmin holds what the handlers that manage topics have in common:
-// faults, checks of manual assignments, and changes of configs. It knows
+// faults, checks of manual assignments and of rights, and changes of configs. It knows
 // nothing of response layouts; each handler puts a [Fault] where its key has
 // room for it.
 //
@@ -43,6 +43,9 @@ var (
 	DuplicateName = Refuse(kerr.InvalidRequest, "Duplicate topic name.")
 	// TimedOut is the answer to a timeout_ms of zero or less: nothing was done.
 	TimedOut = Fault{Code: kerr.RequestTimedOut.Code}
+	// OverQuota is the answer to a caller whose controller_mutation_rate does not allow
+	// the change now (KIP-599). Kafka sends no text.
+	OverQuota = Fault{Code: kerr.ThrottlingQuotaExceeded.Code}
 )
 
 // Failed returns the fault for an error of the backend about topics or configs;

@@ -27,6 +27,7 @@ func open(t testing.TB) (handler.Handler, *admintest.Logs) {
 }
 
 func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestHidden(t *testing.T)    { admintest.Hidden(t, open) }
 func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 func request(offset int64, names ...string) *kmsg.DeleteRecordsRequest {

@@ -59,6 +59,7 @@ func Fuzz(f *testing.F) {
 }
 
 func TestAnything(t *testing.T) { admintest.Anything(t, open) }
+func TestHidden(t *testing.T)   { admintest.Hidden(t, open) }
 
 // Configs are shown one a line.
 var shown = regexp.MustCompile(`(?m)^  - Name: "(.*)"\n    Value: (.*)\n    ReadOnly: (.*)\n    IsDefault: .*\n    Source: (.*)\n    IsSensitive: false\n`)

@@ -39,6 +39,7 @@ func Fuzz(f *testing.F) {
 }
 
 func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestHidden(t *testing.T)    { admintest.Hidden(t, open) }
 func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 // Whatever the limits, a client that follows the cursors sees every partition

@@ -35,6 +35,7 @@ func Fuzz(f *testing.F) {
 }
 
 func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
+func TestHidden(t *testing.T)    { admintest.Hidden(t, open) }
 func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 // request sets one config of each of the named topics.

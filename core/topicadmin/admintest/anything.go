@@ -18,6 +18,7 @@ import (
 // Store is a store to test handlers with: [*Topics] or [*Logs].
 type Store interface {
 	Create(name string, partitions int32, overrides map[string]string) (backend.Topic, error)
+	Topic(ctx context.Context, name string) (backend.Topic, error)
 	Commands() map[string]func(*testing.T, *datadriven.TestData) string
 }
 
