@@ -33,14 +33,16 @@ const (
 )
 
 // kafkaVar names a Kafka 4.4 broker to compare with, freshly made and without
-// topics, by the addresses of broker: "plain,sasl,controller". Without it the tests
-// start one. TestAgainstKafka needs the first alone.
+// topics, by the addresses of broker: "plain,sasl,controller,scram". Without it the
+// tests start one. TestAgainstKafka needs the first alone, and only TestScramLogins
+// the last.
 const kafkaVar = "KAFKA_ORACLE_ADDR"
 
 // broker is the addresses of a Kafka broker. It has the StandardAuthorizer; whoever
 // comes to plain or controller, without a login, is a super user. To sasl
-// (SASL_PLAINTEXT) come the users of package oracle, with their name as password.
-type broker struct{ plain, sasl, controller string }
+// (SASL_PLAINTEXT) come the users of package oracle, with their name as password. At
+// scram one logs in by SCRAM.
+type broker struct{ plain, sasl, controller, scram string }
 
 func gatewayAddr(t *testing.T) string { return clienttest.Address(t) }
 
@@ -51,23 +53,25 @@ func kafkaBroker(t *testing.T) broker {
 		return startKafka(t)
 	case len(addrs) < 3:
 		return broker{plain: addrs[0]}
+	case len(addrs) < 4:
+		addrs = append(addrs, "")
 	}
-	return broker{addrs[0], addrs[1], addrs[2]}
+	return broker{addrs[0], addrs[1], addrs[2], addrs[3]}
 }
 
 // startKafka runs a single-node Kafka 4.4 until the end of the test.
 func startKafka(t *testing.T) broker {
 	jars := kafkaJars(t)
 	dir := t.TempDir()
-	plain, controller, sasl := freePort(t), freePort(t), freePort(t)
+	plain, controller, sasl, scram := freePort(t), freePort(t), freePort(t), freePort(t)
 	properties := filepath.Join(dir, "server.properties")
 	require.NoError(t, os.WriteFile(properties, fmt.Appendf(nil, `
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:%[2]d
-listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d,SASL_PLAINTEXT://127.0.0.1:%[4]d
-advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d,SASL_PLAINTEXT://127.0.0.1:%[4]d
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d
+advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SCRAM:SASL_PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs=%[3]s/data
@@ -82,7 +86,10 @@ authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_%[5]s="%[5]s";
-`, plain, controller, dir, sasl, user), 0o644))
+listener.name.scram.sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512
+listener.name.scram.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.scram.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+`, plain, controller, dir, sasl, user, scram), 0o644))
 
 	java := func(class string, args ...string) *exec.Cmd {
 		return exec.Command("java", append([]string{
@@ -107,7 +114,7 @@ listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.secu
 		}
 	})
 	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-	started := broker{at(plain), at(sasl), at(controller)}
+	started := broker{at(plain), at(sasl), at(controller), at(scram)}
 	require.Eventually(t, func() bool { return answers(started.plain) }, wait, pause, "the broker does not answer")
 	return started
 }
