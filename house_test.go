@@ -35,6 +35,10 @@ var forbidden = []struct {
 	imports []string
 	because string
 }{
+	{"core", []string{modulePath + "/security/..."},
+		"core knows the contracts of security, not who fulfils them"},
+	{"security", []string{modulePath, modulePath + "/app/...", modulePath + "/handlers/...", modulePath + "/bench/..."},
+		"what secures the gateway knows no handler"},
 	{"core", []string{modulePath, modulePath + "/app/...", modulePath + "/handlers/...", modulePath + "/bench/..."},
 		"core knows no handler"},
 	{"core/handler", []string{modulePath + "/core/wire/...", modulePath + "/core/dispatch/...", modulePath + "/core/server/...", modulePath + "/core/backend/...", "net"},
