@@ -24,7 +24,7 @@ func cleaning(ctx context.Context, t *target, o options, put sink) error {
 		return err
 	}
 	defer drop()
-	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.DefaultProduceTopic(topic), kgo.ProducerLinger(5*time.Millisecond),
+	cl, err := t.client(kgo.DefaultProduceTopic(topic), kgo.ProducerLinger(5*time.Millisecond),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.MaxBufferedRecords(100_000), kgo.MaxBufferedBytes(64<<20))
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"golang.org/x/sync/errgroup"
 
@@ -58,7 +57,7 @@ func shared(ctx context.Context, t *target, n int, step func(c *rawclient.Conn, 
 	const connections = 16
 	for first := range connections {
 		work.Go(func() error {
-			c, err := dial(t.addr)
+			c, err := t.dial()
 			if err != nil {
 				return err
 			}
@@ -76,7 +75,7 @@ func shared(ctx context.Context, t *target, n int, step func(c *rawclient.Conn, 
 
 // readGroups measures ListGroups and DescribeGroups of all groups.
 func readGroups(t *target, o options, ids []string, put sink) error {
-	c, err := dial(t.addr)
+	c, err := t.dial()
 	if err != nil {
 		return err
 	}
@@ -117,7 +116,7 @@ func readGroups(t *target, o options, ids []string, put sink) error {
 // deleteGroups removes groups without members where the server keeps them, which
 // one that does not serve DeleteGroups does not.
 func deleteGroups(ctx context.Context, t *target, ids []string) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr))
+	cl, err := t.client()
 	if err != nil {
 		return err
 	}
@@ -159,7 +158,7 @@ func rebalance(ctx context.Context, t *target, o options, put sink) error {
 		group := fmt.Sprintf("bench-rebalance-%d", time.Now().UnixNano())
 		members := make([]*member, n)
 		for i := range members {
-			c, err := dial(t.addr)
+			c, err := t.dial()
 			if err != nil {
 				return err
 			}

@@ -197,7 +197,7 @@ func native(ctx context.Context, t *target, o options, put sink) error {
 		return err
 	}
 	defer drop()
-	consumer, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.ConsumeTopics(topic), kgo.FetchMaxWait(500*time.Millisecond))
+	consumer, err := t.client(kgo.ConsumeTopics(topic), kgo.FetchMaxWait(500*time.Millisecond))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iggykafka/gateway/app/cli"
 	"github.com/iggykafka/gateway/app/gatewaytest"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 )
@@ -37,7 +38,7 @@ func TestAgainstTheSDK(t *testing.T) {
 
 func TestNative(t *testing.T) {
 	server := iggytest.Real(t)
-	target, err := newTarget("A", gatewaytest.Start(t, gatewaytest.Iggy(server.Address(), "kafka")), "")
+	target, err := newTarget("A", gatewaytest.Start(t, gatewaytest.Iggy(server.Address(), "kafka")), "", cli.Connection{})
 	require.NoError(t, err)
 	o := defaults()
 	o.native, o.duration = iggyAddress(server), 300*time.Millisecond

@@ -129,7 +129,7 @@ func (k *kept) read(ctx context.Context, put sink) error {
 // ask measures answers to a request until their last byte. The first one warms
 // up, and is checked.
 func (k *kept) ask(ctx context.Context, req kmsg.Request, times int, check func(kmsg.Response) error, put sink) error {
-	c, err := dial(k.addr)
+	c, err := k.dial()
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (k *kept) fetched(resp kmsg.Response) error {
 // await waits until a server that started lists what it listed before, as far as
 // it keeps groups.
 func (k *kept) await(ctx context.Context) error {
-	c, err := dial(k.addr)
+	c, err := k.dial()
 	if err != nil {
 		return err
 	}

@@ -17,12 +17,12 @@ func latency(ctx context.Context, t *target, o options, put sink) error {
 		return err
 	}
 	defer drop()
-	consumer, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.ConsumeTopics(topic), kgo.FetchMaxWait(500*time.Millisecond))
+	consumer, err := t.client(kgo.ConsumeTopics(topic), kgo.FetchMaxWait(500*time.Millisecond))
 	if err != nil {
 		return err
 	}
 	defer consumer.Close()
-	producer, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.DefaultProduceTopic(topic), kgo.ProducerLinger(0))
+	producer, err := t.client(kgo.DefaultProduceTopic(topic), kgo.ProducerLinger(0))
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,12 @@
 //	go run ./bench 127.0.0.1:9092
 //	go run ./bench -rounds 5 127.0.0.1:9092 127.0.0.1:19092
 //	go run ./bench -only throughput -acks all 127.0.0.1:9092 iggy://iggy:iggy@127.0.0.1:8090
+//	go run ./bench -only throughput -ca ca.pem -user u -password-file p 127.0.0.1:9092 ssl://127.0.0.1:9093 sasl_ssl://127.0.0.1:9094
 //	go run ./bench -only throughput -scrape http://127.0.0.1:9644/metrics 127.0.0.1:9092
 //
-// With two addresses every measurement alternates between them, round by round,
-// and the table shows the medians and the median of the ratios A/B taken round
-// by round, so that a machine whose speed drifts treats both alike. Where the
+// With two or three addresses every measurement alternates between them, round by
+// round, and the table shows the medians and the median of the ratios A/B and A/C taken
+// round by round, so that a machine whose speed drifts treats both alike. Where the
 // server's process runs on this machine its CPU time and resident memory are
 // measured too.
 //
@@ -26,7 +27,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/iggykafka/gateway/app/cli"
 )
+
+// letters name the targets.
+var letters = []string{"A", "B", "C"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -70,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 	o := defaults()
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.Usage = func() {
-		fmt.Fprintf(flags.Output(), "usage: bench [flags] ADDRESS [ADDRESS]\n\nmeasurements: %s\n\n", strings.Join(names(), " "))
+		fmt.Fprintf(flags.Output(), "usage: bench [flags] ADDRESS [ADDRESS [ADDRESS]]\n\nmeasurements: %s\n\n", strings.Join(names(), " "))
 		flags.PrintDefaults()
 	}
 	only := flags.String("only", "", "comma-separated measurements; all but native and startup when empty")
@@ -93,15 +99,23 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.native, "native", "", "iggy://user:password@host:port behind the gateway, for the measurement native")
 	flags.StringVar(&o.stream, "stream", o.stream, "the Iggy stream that the gateway keeps its topics in")
 	scrapeURL := flags.String("scrape", "", "with one ADDRESS: measure it with (A) and without (B) its metrics at this URL being read every second")
+	var login cli.Connection
+	flags.StringVar(&login.CA, "ca", "", "PEM file with the authorities to trust, of addresses as ssl://host:port")
+	flags.StringVar(&login.Certificate, "cert", "", "PEM file with a certificate to show there")
+	flags.StringVar(&login.Key, "key", "", "PEM file with its key, if that is another file")
+	flags.StringVar(&login.User, "user", "", "who to log in as, at addresses as sasl_ssl://host:port")
+	flags.StringVar(&login.PasswordFile, "password-file", "", "file with the password alone")
+	flags.StringVar(&login.Mechanism, "mechanism", "", "PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (default SCRAM-SHA-512)")
+	flags.StringVar(&login.TokenFile, "token-file", "", "file with a token, to log in by OAUTHBEARER")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp): // the usage has been written
 		return nil
 	case err != nil:
 		return err
 	}
-	if n := flags.NArg(); n < 1 || n > 2 {
+	if n := flags.NArg(); n < 1 || n > len(letters) {
 		flags.Usage()
-		return fmt.Errorf("one or two addresses, not %d", n)
+		return fmt.Errorf("one to three addresses, not %d", n)
 	}
 	if o.clients < 1 || o.clients > o.partition {
 		return fmt.Errorf("-clients: from 1 to the number of partitions, %d", o.partition)
@@ -113,7 +127,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	targets := make([]*target, flags.NArg())
 	for i, addr := range flags.Args() {
-		if targets[i], err = newTarget(string(rune('A'+i)), addr, []string{*startA, *startB}[i]); err != nil {
+		if targets[i], err = newTarget(letters[i], addr, []string{*startA, *startB, ""}[i], login); err != nil {
 			return err
 		}
 		if targets[i].iggy != nil && *only != "throughput" {
@@ -136,12 +150,12 @@ func run(ctx context.Context, args []string) error {
 		for round := range o.rounds {
 			for _, t := range targets {
 				t.find()
-				fmt.Fprintf(os.Stderr, "%s, round %d, %s (%s)\n", m.name, round+1, t.name, t.addr)
+				fmt.Fprintf(os.Stderr, "%s, round %d, %s (%s)\n", m.name, round+1, t.name, t.shown)
 				stop := t.scraping(ctx)
 				err := m.run(ctx, t, o, rep.sink(t, round))
 				stop()
 				if err != nil {
-					return fmt.Errorf("%s against %s: %w", m.name, t.addr, err)
+					return fmt.Errorf("%s against %s: %w", m.name, t.shown, err)
 				}
 			}
 		}

@@ -21,7 +21,7 @@ func idleConnections(ctx context.Context, t *target, o options, put sink) error 
 	before := t.resident()
 	req := kmsg.NewPtrApiVersionsRequest()
 	for i := range o.idle {
-		c, err := dial(t.addr)
+		c, err := t.dial()
 		if err != nil {
 			return fmt.Errorf("connection %d: %w", i+1, err)
 		}
@@ -74,7 +74,7 @@ func (t *target) launch(ctx context.Context) (*launched, error) {
 		return nil, err
 	}
 	for {
-		if c, err := dial(t.addr); err == nil {
+		if c, err := t.dial(); err == nil {
 			_, err = c.Call(kmsg.NewPtrApiVersionsRequest())
 			c.Close()
 			if err == nil {

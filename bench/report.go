@@ -42,6 +42,7 @@ type row struct {
 	Values map[string][]float64 `json:"values"` // by target, one a round
 	Median map[string]float64   `json:"median"`
 	Ratio  *float64             `json:"ratio_a_to_b,omitempty"` // median over the rounds
+	RatioC *float64             `json:"ratio_a_to_c,omitempty"`
 }
 
 func (r *report) rows() []row {
@@ -51,26 +52,33 @@ func (r *report) rows() []row {
 		for name, values := range w.Values {
 			w.Median[name] = median(values)
 		}
-		if a, b := w.Values["A"], w.Values["B"]; len(a) > 0 && len(a) == len(b) {
-			var ratios []float64
-			for i := range a {
-				if b[i] != 0 {
-					ratios = append(ratios, a[i]/b[i])
-				}
-			}
-			if len(ratios) > 0 {
-				m := median(ratios)
-				w.Ratio = &m
-			}
-		}
+		w.Ratio, w.RatioC = ratio(w.Values["A"], w.Values["B"]), ratio(w.Values["A"], w.Values["C"])
 		out = append(out, w)
 	}
 	return out
 }
 
+// ratio is the median of the ratios of a to b, nil where there is none.
+func ratio(a, b []float64) *float64 {
+	if len(a) != len(b) {
+		return nil
+	}
+	var ratios []float64
+	for i := range a {
+		if b[i] != 0 {
+			ratios = append(ratios, a[i]/b[i])
+		}
+	}
+	if len(ratios) == 0 {
+		return nil
+	}
+	m := median(ratios)
+	return &m
+}
+
 func (r *report) print(w io.Writer) {
 	for _, t := range r.targets {
-		fmt.Fprintf(w, "%s = %s\n", t.name, t.addr)
+		fmt.Fprintf(w, "%s = %s\n", t.name, t.shown)
 	}
 	fmt.Fprintf(w, "medians of %d round(s)\n\n", r.rounds)
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -78,8 +86,8 @@ func (r *report) print(w io.Writer) {
 	for _, t := range r.targets {
 		fmt.Fprintf(tab, "%s\t", t.name)
 	}
-	if len(r.targets) == 2 {
-		fmt.Fprint(tab, "A/B\t")
+	for _, other := range letters[1:max(1, len(r.targets))] {
+		fmt.Fprintf(tab, "A/%s\t", other)
 	}
 	fmt.Fprintln(tab)
 	for _, row := range r.rows() {
@@ -91,10 +99,12 @@ func (r *report) print(w io.Writer) {
 				fmt.Fprint(tab, "–\t")
 			}
 		}
-		if row.Ratio != nil {
-			fmt.Fprintf(tab, "%.2f\t", *row.Ratio)
-		} else if len(r.targets) == 2 {
-			fmt.Fprint(tab, "–\t")
+		for _, ratio := range []*float64{row.Ratio, row.RatioC}[:max(0, len(r.targets)-1)] {
+			if ratio != nil {
+				fmt.Fprintf(tab, "%.2f\t", *ratio)
+			} else {
+				fmt.Fprint(tab, "–\t")
+			}
 		}
 		fmt.Fprintln(tab)
 	}

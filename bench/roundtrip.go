@@ -37,7 +37,7 @@ func roundTrip(ctx context.Context, t *target, o options, put sink) error {
 }
 
 func roundTripOf(ctx context.Context, t *target, n int, req kmsg.Request, put sink) error {
-	c, err := dial(t.addr)
+	c, err := t.dial()
 	if err != nil {
 		return err
 	}

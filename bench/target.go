@@ -10,13 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/iggykafka/gateway/internal/rawclient"
+	"github.com/iggykafka/gateway/app/cli"
 )
 
 // target is one server under load.
 type target struct {
 	name   string // "A" or "B"
 	addr   string
+	shown  string // addr as it was given
+	access access
 	start  string      // command that starts it, for the measurements startup and kept
 	pid    int         // 0 when its process is not found on this machine
 	iggy   *iggyServer // set when it is an Iggy server, under its own SDK
@@ -108,17 +110,15 @@ func (t *target) resident() int64 {
 	return 0
 }
 
-// newTarget reads an address: host:port of a Kafka server, or iggy://….
-func newTarget(name, addr, start string) (*target, error) {
-	t := &target{name: name, addr: addr, start: start}
-	if !isIggy(addr) {
-		return t, nil
-	}
+// newTarget reads an address: host:port of a Kafka server, with its protocol before
+// it as in sasl_ssl://host:port, or iggy://….
+func newTarget(name, addr, start string, login cli.Connection) (*target, error) {
+	t := &target{name: name, addr: addr, shown: addr, start: start}
 	var err error
-	t.iggy, err = parseIggy(addr)
+	if isIggy(addr) {
+		t.iggy, err = parseIggy(addr)
+		return t, err
+	}
+	t.addr, t.access, err = newAccess(addr, login)
 	return t, err
 }
-
-// dial opens a raw connection: what a client library would add to a round trip
-// is not measured.
-func dial(addr string) (*rawclient.Conn, error) { return rawclient.Dial(addr, "bench") }

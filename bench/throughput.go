@@ -87,7 +87,7 @@ func putCPU(t *target, before time.Duration, mb float64, label string, put sink)
 // write produces n records of the given size, uncompressed. The connection is
 // kept until arrived returns: a server may drop what it has not read yet.
 func write(ctx context.Context, t *target, topic string, acks kgo.Acks, size int, n int64, batch int, arrived func() error) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.DefaultProduceTopic(topic),
+	cl, err := t.client(kgo.DefaultProduceTopic(topic),
 		kgo.RequiredAcks(acks), kgo.DisableIdempotentWrite(), kgo.MaxProduceRequestsInflightPerBroker(5),
 		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(5*time.Millisecond),
 		kgo.MaxBufferedRecords(100_000), kgo.ProducerBatchMaxBytes(int32(batch)), kgo.MaxBufferedBytes(64<<20), kgo.RecordPartitioner(kgo.StickyPartitioner()))
@@ -128,7 +128,7 @@ func read(ctx context.Context, t *target, topic string, o options, client int, l
 	for p := client; p < o.partition; p += o.clients {
 		from[int32(p)] = kgo.NewOffset().AtStart()
 	}
-	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr), kgo.FetchMaxWait(500*time.Millisecond),
+	cl, err := t.client(kgo.FetchMaxWait(500*time.Millisecond),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}))
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func each(clients int, run func(client int) error) error {
 }
 
 func awaitRecords(ctx context.Context, t *target, topic string, n int64) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr))
+	cl, err := t.client()
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ var topicNumber atomic.Int64
 
 // freshTopic creates a topic and returns its name and what deletes it.
 func freshTopic(ctx context.Context, t *target, partitions int) (string, func(), error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(t.addr))
+	cl, err := t.client()
 	if err != nil {
 		return "", nil, err
 	}

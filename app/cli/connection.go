@@ -61,27 +61,33 @@ const (
 	mechanismOAuth  = "OAUTHBEARER"
 )
 
-// Options returns the options of a client. Errors are of type UsageError, name the
-// flag or the property, and hold no secret.
-func (c Connection) Options() ([]kgo.Opt, error) {
+// Options returns the options of a client. Errors are those of Settle.
+func (c Connection) Options() (opts []kgo.Opt, err error) {
+	encryption, login, err := c.Settle()
+	if encryption != nil {
+		opts = append(opts, kgo.DialTLSConfig(encryption))
+	}
+	if login != nil {
+		opts = append(opts, kgo.SASL(login))
+	}
+	return opts, err
+}
+
+// Settle reads the files, and returns how to encrypt, nil for not at all, and how
+// to log in, nil for not at all. Errors are of type UsageError, name the flag or the
+// property, and hold no secret.
+func (c Connection) Settle() (*tls.Config, sasl.Mechanism, error) {
 	s := settled{}
 	if c.CommandConfig != "" {
 		var err error
 		if s, err = readProperties(c.CommandConfig); err != nil {
-			return nil, UsageError{fmt.Errorf("--command-config %s: %w", c.CommandConfig, err)}
+			return nil, nil, UsageError{fmt.Errorf("--command-config %s: %w", c.CommandConfig, err)}
 		}
 	}
 	if err := errors.Join(c.secure(&s), c.login(&s)); err != nil {
-		return nil, UsageError{err}
+		return nil, nil, UsageError{err}
 	}
-	var opts []kgo.Opt
-	if s.tls != nil {
-		opts = append(opts, kgo.DialTLSConfig(s.tls))
-	}
-	if s.login != nil {
-		opts = append(opts, kgo.SASL(s.login))
-	}
-	return opts, nil
+	return s.tls, s.login, nil
 }
 
 // settled is what flags and properties come to.

@@ -30,7 +30,12 @@ func Dial(addr, clientID string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{Conn: c, reader: bufio.NewReaderSize(c, 4<<10), format: kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID))}, nil
+	return New(c, clientID), nil
+}
+
+// New talks over a connection that is there, such as one of TLS.
+func New(c net.Conn, clientID string) *Conn {
+	return &Conn{Conn: c, reader: bufio.NewReaderSize(c, 4<<10), format: kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID))}
 }
 
 // Call sends a request and reads its response. io.EOF means that the server
