@@ -37,6 +37,9 @@ type grower struct {
 	max    int32
 }
 
+// strictSince is the version whose clients know THROTTLING_QUOTA_EXCEEDED (KIP-599).
+const strictSince = 3
+
 // found is what the backend says of one topic of a request that the caller may
 // alter; the zero value stands for any other.
 type found struct {
@@ -72,7 +75,7 @@ func (g grower) grow(ctx context.Context, call handler.Call, req *kmsg.CreatePar
 		t := &req.Topics[i]
 		switch {
 		case topics[i].allowed:
-			resp.Topics = append(resp.Topics, answer(t.Topic, g.one(ctx, t, topics[i], req.ValidateOnly)))
+			resp.Topics = append(resp.Topics, answer(t.Topic, g.one(ctx, call, t, topics[i], req)))
 		case !repeated[t.Topic]:
 			resp.Topics = append(resp.Topics, answer(t.Topic, topicadmin.Fault{Code: kerr.TopicAuthorizationFailed.Code}))
 		case !answered[t.Topic]:
@@ -109,15 +112,22 @@ func names(req *kmsg.CreatePartitionsRequest) func(yield func(string) bool) {
 }
 
 // one checks one topic and, unless it is only to be validated, grows it.
-func (g grower) one(ctx context.Context, t *kmsg.CreatePartitionsRequestTopic, f found, validateOnly bool) topicadmin.Fault {
+func (g grower) one(ctx context.Context, call handler.Call, t *kmsg.CreatePartitionsRequestTopic, f found, req *kmsg.CreatePartitionsRequest) topicadmin.Fault {
 	if f.err != nil {
 		return topicadmin.Failed(f.err)
 	}
 	if fault := topicadmin.Expired(ctx); !fault.OK() {
 		return fault
 	}
-	if fault := g.check(t, f.topic.Partitions); !fault.OK() || validateOnly {
+	if fault := g.check(t, f.topic.Partitions); !fault.OK() {
 		return fault
+	}
+	// In Kafka, also what is only validated is charged.
+	if !call.Change(int(t.Count-f.topic.Partitions), req.Version >= strictSince) {
+		return topicadmin.OverQuota
+	}
+	if req.ValidateOnly {
+		return topicadmin.Fault{}
 	}
 	err := g.topics.GrowTopic(ctx, f.topic.ID, t.Count)
 	if errors.Is(err, backend.ErrPartitionCount) { // somebody else was faster
