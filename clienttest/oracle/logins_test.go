@@ -12,13 +12,19 @@ import (
 // TestLoginsAgainstKafka holds the answers to raw logins, which the gateway is tested
 // with in core/sasl, against a broker.
 func TestLoginsAgainstKafka(t *testing.T) {
-	addr := kafkaBroker(t).sasl
-	if addr == "" {
-		t.Skip("the broker was given without an address for logins")
-	}
-	datadriven.Walk(t, "../../core/sasl/testdata/kafka", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			return sasltest.Flow(t, addr, strings.ReplaceAll(d.Input, "alice", user))
+	kafka := kafkaBroker(t)
+	hold := func(name, addr string) {
+		t.Run(name, func(t *testing.T) {
+			if addr == "" {
+				t.Skip("the broker was given without this address")
+			}
+			datadriven.Walk(t, "../../core/sasl/testdata/"+name, func(t *testing.T, path string) {
+				datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+					return sasltest.Flow(t, addr, strings.ReplaceAll(d.Input, "alice", user))
+				})
+			})
 		})
-	})
+	}
+	hold("plaintext", kafka.plain)
+	hold("kafka", kafka.sasl)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
+	"github.com/iggykafka/gateway/core/sasl"
 	"github.com/iggykafka/gateway/core/sasl/sasltest"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/server"
@@ -60,8 +61,8 @@ func start(t *testing.T, mechanisms []string, change func(*app.Config), opts ...
 	return addr
 }
 
-// What comes back on raw connections; see sasltest.Flow. Those of testdata/kafka are
-// compared with a broker, too.
+// What comes back on raw connections; see sasltest.Flow. Those of testdata/kafka and
+// testdata/plaintext are compared with a broker, too, by clienttest/oracle.
 func TestFlows(t *testing.T) {
 	run := func(path, addr string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -71,6 +72,7 @@ func TestFlows(t *testing.T) {
 	addr := start(t, []string{"PLAIN"}, nil)
 	run("testdata/kafka/plain.txt", addr)
 	run("testdata/gateway/plain.txt", addr)
+	run("testdata/plaintext/none.txt", gatewaytest.Start(t))
 	run("testdata/renewed.txt", start(t, nil, func(c *app.Config) { c.SASL.Logins.MaxReauth = time.Hour }))
 }
 
@@ -120,4 +122,19 @@ func TestWrongPasswordOfAClient(t *testing.T) {
 	require.ErrorIs(t, err, kerr.SaslAuthenticationFailed)
 	_, err = kadm.NewClient(franz(t, addr, "alice", "alice")).Metadata(t.Context())
 	require.NoError(t, err)
+}
+
+// A program may bring mechanisms of its own, which stand beside the others.
+func TestMechanismOfAnotherModule(t *testing.T) {
+	t.Parallel()
+	mine := fx.Provide(func() sasl.Out { return sasl.Out{Mechanism: sasltest.Words("WORDS")} })
+	addr := start(t, []string{"WORDS"}, nil, mine)
+	require.Equal(t, `handshake: code 0, 1 mechanisms
+token: code 0, "", token "welcome", lifetime 0
+metadata: answered
+`, sasltest.Flow(t, addr, `
+		handshake 1 WORDS
+		token 1 "carol right"
+		metadata 1`))
+	require.Equal(t, "handshake: code 33, 1 mechanisms\n", sasltest.Flow(t, addr, "handshake 1 PLAIN"))
 }

@@ -135,7 +135,7 @@ func TestLifetime(t *testing.T) {
 			}
 			time.Sleep(c.want - 1)
 			require.NoError(t, s.Admit(metadata, 13))
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			require.Error(t, s.Admit(metadata, 13))
 			require.Error(t, s.Admit(versions, 0))
 			require.Error(t, s.Admit(authenticate, 1))
@@ -143,6 +143,27 @@ func TestLifetime(t *testing.T) {
 			require.NoError(t, s.Admit(metadata, 13))
 		})
 	}
+}
+
+// A connection that is closed because its login has expired is counted.
+func TestExpiredIsCounted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		cfg := sasl.DefaultConfig()
+		cfg.MaxReauth = time.Second
+		sasls, err := sasl.New(cfg, []sasl.Mechanism{sasltest.Words("WORDS")}, nil, reg)
+		require.NoError(t, err)
+		s := sasls.Session(client, nil)
+		login(t, s, "alice right")
+		time.Sleep(time.Second)
+		require.Error(t, s.Admit(metadata, 13))
+		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP kafka_gateway_expired_sessions_total Connections that were closed because their login had expired (KIP-368).
+# TYPE kafka_gateway_expired_sessions_total counter
+kafka_gateway_expired_sessions_total 1
+`), "kafka_gateway_expired_sessions_total"))
+	})
 }
 
 // A second lies between the beginnings of two renewals, and the first may come at
@@ -157,7 +178,7 @@ func TestRenewals(t *testing.T) {
 		_, code := s.Handshake(1, "WORDS")
 		require.EqualValues(t, 34, code)
 		require.False(t, s.Failed())
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		login(t, s, "alice right")
 		require.Equal(t, security.User("alice"), s.Principal())
 
