@@ -1,5 +1,5 @@
 // Package cluster holds what several handlers tell clients about the cluster:
-// its id, its only broker, and what an unauthenticated client may do.
+// its id and its only broker.
 package cluster
 
 import (
@@ -8,27 +8,6 @@ import (
 
 	"github.com/iggykafka/gateway/core/settings"
 )
-
-// Authorized operations (KIP-430) as bit sets. Without an authorizer a client
-// may do all that Kafka has for the kind of resource.
-const (
-	// TopicOperations: read, write, create, delete, alter, describe, describe
-	// and alter configs.
-	TopicOperations = 3576
-	// ClusterOperations: create, alter, describe, cluster action, describe and
-	// alter configs, idempotent write.
-	ClusterOperations = 8096
-	// OmittedOperations is what a client gets that did not ask.
-	OmittedOperations = -1 << 31
-)
-
-// Operations returns all when asked, else OmittedOperations.
-func Operations(asked bool, all int32) int32 {
-	if asked {
-		return all
-	}
-	return OmittedOperations
-}
 
 // IDs finds the id of the cluster; backend.Backend does.
 type IDs interface {

@@ -56,10 +56,3 @@ func TestIDConcurrently(t *testing.T) {
 	done.Wait()
 	require.LessOrEqual(t, asked.Load(), int32(8))
 }
-
-func TestOperations(t *testing.T) {
-	t.Parallel()
-	require.EqualValues(t, 3576, Operations(true, TopicOperations))
-	require.EqualValues(t, 8096, Operations(true, ClusterOperations))
-	require.EqualValues(t, -2147483648, Operations(false, TopicOperations))
-}

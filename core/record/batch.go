@@ -106,6 +106,12 @@ func (b Batch) LogAppendTime() bool { return b.Attributes&logAppendTimeBit != 0 
 // Transactional reports whether the batch belongs to a transaction.
 func (b Batch) Transactional() bool { return b.Attributes&transactionalBit != 0 }
 
+// InTransaction reports whether bytes that may be a batch, and may be too few for
+// one, say that it belongs to a transaction.
+func InTransaction(raw []byte) bool {
+	return len(raw) > atAttributes+1 && raw[atMagic] == 2 && int16(raw[atAttributes+1])&transactionalBit != 0
+}
+
 // Control reports whether the batch holds transaction markers.
 func (b Batch) Control() bool { return b.Attributes&controlBit != 0 }
 
