@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -45,6 +46,7 @@ func Hidden[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)) {
 			req := with.NewRequest()
 			req.SetVersion(rapid.Int16Range(spec.Min, spec.Max).Draw(rt, "version"))
 			draw(rt, reflect.ValueOf(req).Elem())
+			takeTime(req)
 			body := req.AppendTo(nil)
 			ask := func(h handler.Handler) []byte {
 				decoded := h.NewRequest()
@@ -59,6 +61,15 @@ func Hidden[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)) {
 		}
 		require.Equal(rt, before, hiddenState(rt, full))
 	})
+}
+
+// takeTime gives a request a minute, if it has any time at all: it must not run out
+// for one handler and not for the other.
+func takeTime(req kmsg.Request) {
+	timeout := reflect.ValueOf(req).Elem().FieldByName("TimeoutMillis")
+	if timeout.IsValid() && timeout.Int() > 0 {
+		timeout.SetInt(time.Minute.Milliseconds())
+	}
 }
 
 // hiddenRights are all rights to the hidden topics, and those to the cluster that
