@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/topicadmin"
 	"github.com/iggykafka/gateway/core/topicname"
 )
@@ -17,6 +18,9 @@ import (
 // checker checks the topics of one request.
 type checker struct {
 	creator
+	call         handler.Call
+	validateOnly bool
+	strict       bool // see strictSince
 	// collisions looks at the topics from before the request, as Kafka does:
 	// topics of one request may collide.
 	collisions topicadmin.Collisions

@@ -27,7 +27,7 @@ import (
 
 // New returns the handler.
 func New(topics backend.Topics, catalog *topicconfig.Catalog, node *settings.Node, cfg settings.Topics) handler.Handler {
-	return handler.New(2, 7, shape, handler.CloseConnection, creator{topics, catalog, node, cfg}.create)
+	return handler.New(2, 7, shape, handler.CloseConnection, creator{topics, catalog, node, cfg}.create, handler.Authorizes(checks...))
 }
 
 type creator struct {
@@ -36,6 +36,9 @@ type creator struct {
 	node    *settings.Node
 	cfg     settings.Topics
 }
+
+// strictSince is the version whose clients know THROTTLING_QUOTA_EXCEEDED (KIP-599).
+const strictSince = 6
 
 // createdCost is the memory in bytes that the configs of a new topic take in
 // the answer, as Go values and encoded.
@@ -48,20 +51,26 @@ func (c creator) create(ctx context.Context, call handler.Call, req *kmsg.Create
 		return nil, err
 	}
 	repeated := topicadmin.Repeated(names(req))
-	if fault := c.checkRequest(req, repeated); !fault.OK() {
+	denied := refused(ctx, call, req, repeated)
+	if fault := c.checkRequest(req, func(name string) bool { return repeated[name] || denied[name] }); !fault.OK() {
 		return refuseAll(req, fault), nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond)
 	defer cancel()
 
 	resp := kmsg.NewPtrCreateTopicsResponse()
-	check := checker{creator: c, collisions: topicadmin.Collisions{Topics: c.topics}}
+	check := checker{
+		creator: c, call: call, validateOnly: req.ValidateOnly, strict: req.Version >= strictSince,
+		collisions: topicadmin.Collisions{Topics: c.topics},
+	}
 	answered := map[string]bool{}
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		switch {
+		case denied[t.Topic]:
+			resp.Topics = append(resp.Topics, refuse(t.Topic, denial))
 		case !repeated[t.Topic]:
-			resp.Topics = append(resp.Topics, c.one(ctx, t, &check, req.ValidateOnly))
+			resp.Topics = append(resp.Topics, check.one(ctx, t))
 		case !answered[t.Topic]:
 			answered[t.Topic] = true
 			resp.Topics = append(resp.Topics, refuse(t.Topic, topicadmin.DuplicateName))
@@ -80,16 +89,21 @@ func names(req *kmsg.CreateTopicsRequest) func(yield func(string) bool) {
 	}
 }
 
-// checkRequest finds what refuses the request as a whole.
-func (c creator) checkRequest(req *kmsg.CreateTopicsRequest, repeated map[string]bool) topicadmin.Fault {
-	if req.TimeoutMillis <= 0 {
-		return topicadmin.TimedOut
-	}
-	sum := int64(0)
+// checkRequest finds what refuses the request as a whole, on account of the topics
+// that are not refused already.
+func (c creator) checkRequest(req *kmsg.CreateTopicsRequest, refused func(name string) bool) topicadmin.Fault {
+	left, sum := false, int64(0)
 	for i := range req.Topics {
-		if t := &req.Topics[i]; !repeated[t.Topic] {
+		if t := &req.Topics[i]; !refused(t.Topic) {
+			left = true
 			sum += max(0, int64(c.partitions(t)))
 		}
+	}
+	switch {
+	case !left:
+		return topicadmin.Fault{}
+	case req.TimeoutMillis <= 0:
+		return topicadmin.TimedOut
 	}
 	if sum > int64(c.cfg.MaxNewPartitions) {
 		return topicadmin.Refuse(kerr.PolicyViolation, "Excessively large number of partitions per request.")
@@ -109,27 +123,36 @@ func (c creator) partitions(t *kmsg.CreateTopicsRequestTopic) int32 {
 }
 
 // one checks one topic and, unless it is only to be validated, creates it.
-func (c creator) one(ctx context.Context, t *kmsg.CreateTopicsRequestTopic, check *checker, validateOnly bool) kmsg.CreateTopicsResponseTopic {
-	overrides, fault := check.topic(ctx, t)
+func (c *checker) one(ctx context.Context, t *kmsg.CreateTopicsRequestTopic) kmsg.CreateTopicsResponseTopic {
+	overrides, fault := c.topic(ctx, t)
 	if !fault.OK() {
 		return refuse(t.Topic, fault)
 	}
 	wanted := backend.NewTopic{Name: t.Topic, Partitions: c.partitions(t), Overrides: overrides}
-	if validateOnly {
-		return c.created(backend.Topic{Name: t.Topic, ID: uuid.New(), Partitions: wanted.Partitions, Overrides: overrides})
+	if !c.call.Change(int(wanted.Partitions), c.strict) { // in Kafka, also what is only validated
+		return refuse(t.Topic, topicadmin.OverQuota)
+	}
+	if c.validateOnly {
+		return c.created(ctx, backend.Topic{Name: t.Topic, ID: uuid.New(), Partitions: wanted.Partitions, Overrides: overrides})
 	}
 	topic, err := c.topics.CreateTopic(ctx, wanted)
 	if err != nil {
 		return refuse(t.Topic, failed(t.Topic, err))
 	}
-	return c.created(topic)
+	return c.created(ctx, topic)
 }
 
 // created is the answer for a new topic. With validate_only the id is made up,
 // as Kafka does.
-func (c creator) created(topic backend.Topic) kmsg.CreateTopicsResponseTopic {
+func (c *checker) created(ctx context.Context, topic backend.Topic) kmsg.CreateTopicsResponseTopic {
 	answer := kmsg.NewCreateTopicsResponseTopic()
 	answer.Topic, answer.TopicID = topic.Name, topic.ID
+	if !c.call.Shown(ctx, kmsg.ACLOperationDescribeConfigs, kmsg.ACLResourceTypeTopic, topic.Name) {
+		answer.ConfigErrorCode = kerr.TopicAuthorizationFailed.Code
+		answer.NumPartitions, answer.ReplicationFactor = -1, -1
+		answer.Configs = []kmsg.CreateTopicsResponseTopicConfig{}
+		return answer
+	}
 	answer.NumPartitions, answer.ReplicationFactor = topic.Partitions, 1
 	entries := c.catalog.Entries(topic.Overrides)
 	answer.Configs = make([]kmsg.CreateTopicsResponseTopicConfig, len(entries))

@@ -23,7 +23,7 @@ import (
 
 // New returns the handler.
 func New(topics backend.Topics, cfg settings.Topics) handler.Handler {
-	return handler.New(1, 6, shape, handler.CloseConnection, deleter{topics, cfg.DeleteEnable}.delete)
+	return handler.New(1, 6, shape, handler.CloseConnection, deleter{topics, cfg.DeleteEnable}.delete, handler.Authorizes(checks...))
 }
 
 type deleter struct {
@@ -36,7 +36,12 @@ type item struct {
 	name  *string
 	id    uuid.UUID
 	fault topicadmin.Fault
+	// partitions is how many the topic has, once found.
+	partitions int32
 }
+
+// strictSince is the version whose clients know THROTTLING_QUOTA_EXCEEDED (KIP-599).
+const strictSince = 5
 
 func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.DeleteTopicsRequest) (*kmsg.DeleteTopicsResponse, error) {
 	items := itemsOf(req)
@@ -54,11 +59,14 @@ func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.Delete
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond)
 	defer cancel()
 
-	items = d.resolve(ctx, once(items))
+	items = d.resolve(ctx, &rights{call: call}, once(items))
 	for i := range items {
 		it := &items[i]
 		if it.fault.OK() {
 			it.fault = topicadmin.Expired(ctx)
+		}
+		if it.fault.OK() && !call.Change(int(it.partitions), req.Version >= strictSince) {
+			it.fault = topicadmin.OverQuota
 		}
 		if it.fault.OK() {
 			it.fault = failed(d.topics.DeleteTopic(ctx, it.id), false)
@@ -149,45 +157,6 @@ func once(items []item) []item {
 		kept = append(kept, it)
 	}
 	return kept
-}
-
-// resolve finds the topics, so that each entry without a fault has name and id,
-// and keeps one entry, with a fault, of those that mean the same topic.
-// Repeated entries count: their topic must not go by its other identity.
-func (d deleter) resolve(ctx context.Context, items []item) []item {
-	kept, at := items[:0], map[uuid.UUID]int{}
-	for _, it := range items {
-		who, ok := it.identity()
-		if !ok {
-			kept = append(kept, it)
-			continue
-		}
-		topic, err := d.find(ctx, it)
-		switch first, again := at[topic.ID]; {
-		case err != nil:
-			if it.fault.OK() {
-				it.fault = failed(err, who.byID)
-			}
-		case again:
-			kept[first] = item{name: &topic.Name, id: topic.ID, fault: topicadmin.Refuse(kerr.InvalidRequest,
-				"The provided topic name maps to an ID that was already supplied.")}
-			continue
-		default:
-			at[topic.ID] = len(kept)
-			if it.fault.OK() {
-				it.name, it.id = &topic.Name, topic.ID
-			}
-		}
-		kept = append(kept, it)
-	}
-	return kept
-}
-
-func (d deleter) find(ctx context.Context, it item) (backend.Topic, error) {
-	if it.name != nil {
-		return d.topics.Topic(ctx, *it.name)
-	}
-	return d.topics.TopicByID(ctx, it.id)
 }
 
 // failed is the fault for an error of the backend.

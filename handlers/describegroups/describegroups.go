@@ -5,8 +5,8 @@
 // A group without members is what the coordinator makes of it: Empty, or not
 // there. A group that is not there is Dead, with error 0 up to v5 and
 // GROUP_ID_NOT_FOUND from v6 on (KIP-1043). KIP-345 (v4) adds instance ids.
-// Authorized operations (KIP-430, v3) are never computed: the field stays at
-// its omitted value. Groups of KIP-848 and KIP-932 have keys of their own.
+// Authorized operations (KIP-430, v3) are computed where there is an authorizer;
+// else the field stays at its omitted value. Groups of KIP-848 and KIP-932 have keys of their own.
 //
 // # Size
 //
@@ -31,7 +31,13 @@ import (
 // decode closes the connection: there is no top-level error code, and an empty
 // list of groups would look like success.
 func New(groups coordinator.Describer) handler.Handler {
-	return handler.New(0, 6, shape, handler.CloseConnection, describer{groups}.describe, handler.Sized(size))
+	return handler.New(0, 6, shape, handler.CloseConnection, describer{groups}.describe, handler.Sized(size), handler.Authorizes(
+		handler.Check{
+			Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeGroup, Of: "each group",
+			Code: kerr.GroupAuthorizationFailed.Code,
+		},
+		handler.AsksOperations(kmsg.ACLResourceTypeGroup, "each group"),
+	))
 }
 
 type describer struct{ groups coordinator.Describer }
@@ -40,8 +46,9 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 	if err := call.Reserve(ctx, int64(len(req.Groups))*groupMemory); err != nil {
 		return nil, err
 	}
-	ids := distinct(req.Groups)
-	tab := newTab(req.Version, len(ids), call)
+	ids, denied := visible(ctx, call, distinct(req.Groups))
+	tab := newTab(req.Version, len(ids)+len(denied), call)
+	tab.refuse(denied)
 	found, err := d.groups.Describe(ctx, ids, tab.bill())
 	if errors.Is(err, coordinator.ErrTooLarge) {
 		return nil, fmt.Errorf("DescribeGroups answer of at least %d bytes, max_frame_size is %d: %w", tab.tooLarge(), call.MaxFrame, err)
@@ -50,11 +57,43 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 		return nil, err
 	}
 	resp := kmsg.NewPtrDescribeGroupsResponse()
-	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, len(found))
+	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, 0, len(denied)+len(found))
+	for _, id := range denied { // first, as in Kafka
+		resp.Groups = append(resp.Groups, refuse(id))
+	}
 	for i := range found {
-		resp.Groups[i] = group(req.Version, &found[i])
+		g := group(req.Version, &found[i])
+		if call.Access != nil && req.IncludeAuthorizedOperations && g.ErrorCode == 0 {
+			g.AuthorizedOperations = call.Operations(ctx, kmsg.ACLResourceTypeGroup, g.Group)
+		}
+		resp.Groups = append(resp.Groups, g)
 	}
 	return resp, nil
+}
+
+// visible splits ids into those of groups that the caller may describe, and others.
+func visible(ctx context.Context, call handler.Call, ids []string) (shown, denied []string) {
+	if call.Access == nil {
+		return ids, nil
+	}
+	shown = ids[:0]
+	for _, id := range ids {
+		if call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeGroup, id) {
+			shown = append(shown, id)
+		} else {
+			denied = append(denied, id)
+		}
+	}
+	return shown, denied
+}
+
+// refuse is the entry of a group that the caller may not describe, be it there or
+// not.
+func refuse(id string) kmsg.DescribeGroupsResponseGroup {
+	g := kmsg.NewDescribeGroupsResponseGroup()
+	g.Group, g.ErrorCode = id, kerr.GroupAuthorizationFailed.Code
+	g.Members = []kmsg.DescribeGroupsResponseGroupMember{}
+	return g
 }
 
 // group translates one description. Below v6 a group that is not there carries

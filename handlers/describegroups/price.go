@@ -25,12 +25,20 @@ type tab struct {
 	members int64
 }
 
+// newTab prices an answer with so many groups, refused ones included.
 func newTab(version int16, groups int, call handler.Call) *tab {
 	frame := int64(4) + array(version, groups) + tags(version, 2) // correlation id; the header's tags and the body's
 	if version >= 1 {
 		frame += 4 // throttle
 	}
 	return &tab{version: version, call: call, frame: frame}
+}
+
+// refuse prices the entries of groups that the caller may not describe.
+func (t *tab) refuse(ids []string) {
+	for _, id := range ids {
+		t.frame += groupPrice(t.version, &coordinator.Lengths{Group: id})
+	}
 }
 
 // bill hands the tab to the coordinator, which leaves the frame to us.

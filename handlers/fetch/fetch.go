@@ -35,7 +35,16 @@ type Store interface {
 // New returns the handler.
 func New(store Store, limits settings.Fetch) handler.Handler {
 	return handler.New(4, 18, shape, handler.CloseConnection, fetcher{store, limits}.fetch,
-		handler.Sized(size), handler.Uses(security.FetchedBytes), handler.WhenThrottled(empty))
+		handler.Sized(size), handler.Uses(security.FetchedBytes), handler.WhenThrottled(empty), handler.Authorizes(
+			handler.Check{
+				Operation: kmsg.ACLOperationClusterAction, Resource: kmsg.ACLResourceTypeCluster,
+				Code: kerr.TopicAuthorizationFailed.Code, When: "the request is a broker's, with a replica id",
+			},
+			handler.Check{
+				Operation: kmsg.ACLOperationRead, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic",
+				Code: kerr.TopicAuthorizationFailed.Code, When: "it is a client's",
+			},
+		))
 }
 
 type fetcher struct {
@@ -56,12 +65,6 @@ func (f fetcher) fetch(ctx context.Context, call handler.Call, req *kmsg.FetchRe
 		return resp, nil
 	}
 	w := plan(req)
-	if req.IsolationLevel != 0 && req.IsolationLevel != 1 {
-		resp.ErrorCode = kerr.InvalidRequest.Code
-		w.failAll(kerr.InvalidRequest.Code)
-		resp.Topics = w.response(req)
-		return resp, nil
-	}
 	w.store, w.call = f.store, call
 	// A negative limit counts as none at all, which still lets one batch pass.
 	w.maxBytes = min(max(0, int(min(req.MaxBytes, f.limits.MaxBytes))), call.MaxBytes())
@@ -71,6 +74,12 @@ func (f fetcher) fetch(ctx context.Context, call handler.Call, req *kmsg.FetchRe
 	w.minBytes = min(int64(req.MinBytes), int64(w.maxBytes))
 
 	w.resolve(ctx, req)
+	if odd := req.IsolationLevel != 0 && req.IsolationLevel != 1; odd && len(w.live()) > 0 {
+		resp.ErrorCode = kerr.InvalidRequest.Code
+		w.failAll(kerr.InvalidRequest.Code)
+		resp.Topics = w.response(req)
+		return resp, nil
+	}
 	wait := min(time.Duration(req.MaxWaitMillis)*time.Millisecond, f.limits.MaxWait)
 	if err := w.await(ctx, wait); err != nil {
 		return nil, err

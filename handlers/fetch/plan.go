@@ -107,22 +107,21 @@ func (w *work) resolve(ctx context.Context, req *kmsg.FetchRequest) {
 	if req.Version >= 15 {
 		replica = req.ReplicaState.ID
 	}
+	if replica >= 0 && !w.call.AllowedCluster(ctx, kmsg.ACLOperationClusterAction) {
+		w.failAll(kerr.TopicAuthorizationFailed.Code)
+		return
+	}
 	topics := make([]backend.Topic, len(w.topics))
 	errs := make([]error, len(w.topics))
 	for i, t := range w.topics {
-		switch {
-		case !w.byID:
-			topics[i], errs[i] = w.store.Topic(ctx, t.Topic)
-		case t.TopicID == uuid.Nil:
-			errs[i] = backend.ErrUnknownTopic
-		default:
-			topics[i], errs[i] = w.store.TopicByID(ctx, t.TopicID)
-		}
+		topics[i], errs[i] = w.lookUp(ctx, t, replica < 0)
 	}
 	for i := range w.entries {
 		e := &w.entries[i]
 		e.partition = backend.Partition{Topic: topics[e.topic].ID, Index: e.ask.Partition}
 		switch err := errs[e.topic]; {
+		case errors.Is(err, errDenied):
+			e.code = kerr.TopicAuthorizationFailed.Code
 		case err != nil:
 			w.fail(e, err)
 		case e.ask.Partition < 0 || e.ask.Partition >= topics[e.topic].Partitions:
@@ -135,6 +134,30 @@ func (w *work) resolve(ctx context.Context, req *kmsg.FetchRequest) {
 			e.code, w.failed = kerr.OffsetOutOfRange.Code, true
 		}
 	}
+}
+
+// errDenied marks topics that the client may not read.
+var errDenied = errors.New("not allowed to read the topic")
+
+// lookUp finds a topic that the caller may read. A name is looked up only after the
+// authorizer was asked; an id, which is no secret, has to be looked up to ask.
+func (w *work) lookUp(ctx context.Context, t *kmsg.FetchRequestTopic, client bool) (topic backend.Topic, err error) {
+	topic.Name = t.Topic
+	if w.byID {
+		if t.TopicID == uuid.Nil {
+			return topic, backend.ErrUnknownTopic
+		}
+		if topic, err = w.store.TopicByID(ctx, t.TopicID); err != nil {
+			return topic, err
+		}
+	}
+	if client && !w.call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeTopic, topic.Name) {
+		return topic, errDenied
+	}
+	if !w.byID {
+		return w.store.Topic(ctx, topic.Name)
+	}
+	return topic, nil
 }
 
 // fail sets the code of an error. One that a client cannot help, such as a
@@ -179,8 +202,9 @@ func (w *work) response(req *kmsg.FetchRequest) []kmsg.FetchResponseTopic {
 				p.RecordBatches = e.records
 			}
 		}
-		// Kafka answers [] for partitions it does not know, whatever the level.
-		unknown := e.code == kerr.UnknownTopicOrPartition.Code || e.code == kerr.UnknownTopicID.Code
+		// Kafka answers [] for partitions it does not know or show, whatever the level.
+		unknown := e.code == kerr.UnknownTopicOrPartition.Code || e.code == kerr.UnknownTopicID.Code ||
+			e.code == kerr.TopicAuthorizationFailed.Code
 		if req.IsolationLevel != 0 || unknown {
 			p.AbortedTransactions = []kmsg.FetchResponseTopicPartitionAbortedTransaction{}
 		}

@@ -20,16 +20,33 @@ import (
 // several is the first version that names a list of keys (KIP-699).
 const several = 4
 
+// shareGroups is the first version in which Kafka knows share groups (KIP-932).
+const shareGroups = 6
+
 // The types of keys.
 const (
 	typeGroup       = 0
 	typeTransaction = 1
+	typeShare       = 2
 )
 
 // New returns the handler for a gateway that is the given node. A body that
 // does not decode closes the connection: from v4 on codes are per key.
 func New(node *settings.Node) handler.Handler {
-	return handler.New(0, 6, shape, handler.CloseConnection, finder{node}.find)
+	return handler.New(0, 6, shape, handler.CloseConnection, finder{node}.find, handler.Authorizes(
+		handler.Check{
+			Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeGroup, Of: "each key",
+			Code: kerr.GroupAuthorizationFailed.Code, When: "the keys are groups",
+		},
+		handler.Check{
+			Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeTransactionalId, Of: "each key",
+			Code: kerr.TransactionalIDAuthorizationFailed.Code, When: "the keys are transactional ids",
+		},
+		handler.Check{
+			Operation: kmsg.ACLOperationClusterAction, Resource: kmsg.ACLResourceTypeCluster,
+			Code: kerr.ClusterAuthorizationFailed.Code, When: "v6: the keys are partitions of share groups",
+		},
+	))
 }
 
 type finder struct{ node *settings.Node }
@@ -38,6 +55,11 @@ func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.FindCoord
 	resp := kmsg.NewPtrFindCoordinatorResponse()
 	answer := f.answer(call.Listener, req.CoordinatorType)
 	if req.Version < several {
+		if denied := denial(ctx, call, req, req.CoordinatorKey); denied != nil {
+			resp.ErrorCode, resp.ErrorMessage = denied.code, &denied.text
+			resp.NodeID, resp.Port = -1, -1
+			return resp, nil
+		}
 		resp.ErrorCode, resp.ErrorMessage = answer.ErrorCode, answer.ErrorMessage
 		resp.NodeID, resp.Host, resp.Port = answer.NodeID, answer.Host, answer.Port
 		if answer.ErrorCode == 0 {
@@ -52,10 +74,45 @@ func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.FindCoord
 	}
 	resp.Coordinators = make([]kmsg.FindCoordinatorResponseCoordinator, len(req.CoordinatorKeys))
 	for i, key := range req.CoordinatorKeys {
-		answer.Key = key
-		resp.Coordinators[i] = answer
+		entry := &resp.Coordinators[i]
+		if denied := denial(ctx, call, req, key); denied != nil {
+			entry.Default()
+			entry.ErrorCode, entry.ErrorMessage = denied.code, new(string)
+			if req.CoordinatorType == typeShare { // Kafka has words for this one alone
+				entry.ErrorMessage = &denied.text
+			}
+			entry.NodeID, entry.Port = -1, -1
+		} else {
+			*entry = answer
+		}
+		entry.Key = key
 	}
 	return resp, nil
+}
+
+// denied is a refusal, with Kafka's words for it.
+type denied struct {
+	code int16
+	text string
+}
+
+var (
+	groupDenied       = &denied{kerr.GroupAuthorizationFailed.Code, "Group authorization failed."}
+	transactionDenied = &denied{kerr.TransactionalIDAuthorizationFailed.Code, "Transactional Id authorization failed."}
+	clusterDenied     = &denied{kerr.ClusterAuthorizationFailed.Code, "Cluster authorization failed."}
+)
+
+// denial is the refusal of a key that the caller may not look for; nil where it may.
+func denial(ctx context.Context, call handler.Call, req *kmsg.FindCoordinatorRequest, key string) *denied {
+	switch kind := req.CoordinatorType; {
+	case kind == typeGroup && !call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeGroup, key):
+		return groupDenied
+	case kind == typeTransaction && !call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTransactionalId, key):
+		return transactionDenied
+	case kind == typeShare && req.Version >= shareGroups && !call.AllowedCluster(ctx, kmsg.ACLOperationClusterAction):
+		return clusterDenied
+	}
+	return nil
 }
 
 // entryMemory is what an entry of the answer takes beside its strings, decoded

@@ -9,6 +9,7 @@ package heartbeat
 import (
 	"context"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/coordinator"
@@ -20,13 +21,20 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.HeartbeatResponse, code int
 
 // New returns the handler over the given coordinator.
 func New(groups coordinator.Heartbeater) handler.Handler {
-	return handler.New(0, 4, shape, badRequest, beater{groups}.beat)
+	return handler.New(0, 4, shape, badRequest, beater{groups}.beat, handler.Authorizes(handler.Check{
+		Operation: kmsg.ACLOperationRead, Resource: kmsg.ACLResourceTypeGroup, Of: "the group",
+		Code: kerr.GroupAuthorizationFailed.Code,
+	}))
 }
 
 type beater struct{ groups coordinator.Heartbeater }
 
-func (b beater) beat(ctx context.Context, _ handler.Call, req *kmsg.HeartbeatRequest) (*kmsg.HeartbeatResponse, error) {
+func (b beater) beat(ctx context.Context, call handler.Call, req *kmsg.HeartbeatRequest) (*kmsg.HeartbeatResponse, error) {
 	resp := kmsg.NewPtrHeartbeatResponse()
+	if !call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeGroup, req.Group) {
+		resp.ErrorCode = kerr.GroupAuthorizationFailed.Code
+		return resp, nil
+	}
 	resp.ErrorCode = int16(b.groups.Heartbeat(ctx, coordinator.HeartbeatRequest{
 		Group:      req.Group,
 		MemberID:   req.MemberID,

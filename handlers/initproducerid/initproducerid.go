@@ -25,7 +25,20 @@ const none = -1
 // New returns the handler.
 func New(ids backend.Producers) handler.Handler {
 	bad := handler.InvalidRequest(refuse)
-	return handler.New(0, 5, shape, bad, producers{ids}.init)
+	return handler.New(0, 5, shape, bad, producers{ids}.init, handler.Authorizes(
+		handler.Check{
+			Operation: kmsg.ACLOperationWrite, Resource: kmsg.ACLResourceTypeTransactionalId, Of: "the transactional id",
+			Code: kerr.TransactionalIDAuthorizationFailed.Code, When: "the request has one",
+		},
+		handler.Check{
+			Operation: kmsg.ACLOperationIdempotentWrite, Resource: kmsg.ACLResourceTypeCluster,
+			Code: kerr.ClusterAuthorizationFailed.Code, When: "the request has no transactional id",
+		},
+		handler.Check{
+			Operation: kmsg.ACLOperationWrite, Resource: kmsg.ACLResourceTypeTopic, Any: true,
+			Code: kerr.ClusterAuthorizationFailed.Code, When: "or else",
+		},
+	))
 }
 
 // refuse fills an answer without an id. Ids and epochs of 0 are valid ones.
@@ -35,9 +48,16 @@ func refuse(resp *kmsg.InitProducerIDResponse, code int16) {
 
 type producers struct{ ids backend.Producers }
 
-func (p producers) init(ctx context.Context, _ handler.Call, req *kmsg.InitProducerIDRequest) (*kmsg.InitProducerIDResponse, error) {
+func (p producers) init(ctx context.Context, call handler.Call, req *kmsg.InitProducerIDRequest) (*kmsg.InitProducerIDResponse, error) {
 	resp := kmsg.NewPtrInitProducerIDResponse()
 	switch id := req.TransactionalID; {
+	case id != nil && !call.Allowed(ctx, kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTransactionalId, *id):
+		refuse(resp, kerr.TransactionalIDAuthorizationFailed.Code)
+		return resp, nil
+	case id == nil && !call.ShownCluster(ctx, kmsg.ACLOperationIdempotentWrite) &&
+		!call.AllowedAny(ctx, kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic): // KIP-679
+		refuse(resp, kerr.ClusterAuthorizationFailed.Code)
+		return resp, nil
 	case id != nil && *id == "":
 		refuse(resp, kerr.InvalidRequest.Code)
 		return resp, nil

@@ -15,6 +15,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/coordinator"
@@ -33,7 +34,10 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.JoinGroupResponse, code int
 
 // New returns the handler over the given coordinator.
 func New(groups coordinator.Joiner) handler.Handler {
-	return handler.New(0, 9, shape, badRequest, joiner{groups}.join)
+	return handler.New(0, 9, shape, badRequest, joiner{groups}.join, handler.Authorizes(handler.Check{
+		Operation: kmsg.ACLOperationRead, Resource: kmsg.ACLResourceTypeGroup, Of: "the group",
+		Code: kerr.GroupAuthorizationFailed.Code,
+	}))
 }
 
 type joiner struct{ groups coordinator.Joiner }
@@ -42,6 +46,9 @@ type joiner struct{ groups coordinator.Joiner }
 // meanwhile the coordinator's answer is NOT_COORDINATOR, which makes the client
 // look for its coordinator again.
 func (j joiner) join(ctx context.Context, call handler.Call, req *kmsg.JoinGroupRequest) (*kmsg.JoinGroupResponse, error) {
+	if !call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeGroup, req.Group) {
+		return response(coordinator.JoinResult{Code: coordinator.Code(kerr.GroupAuthorizationFailed.Code)}), nil
+	}
 	wait, stop := call.Park(ctx)
 	defer stop()
 	joined := j.groups.Join(wait, coordinator.JoinRequest{

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/coordinator"
@@ -25,15 +26,22 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.LeaveGroupResponse, code in
 
 // New returns the handler over the given coordinator.
 func New(groups coordinator.Leaver) handler.Handler {
-	return handler.New(0, 5, shape, badRequest, leaver{groups}.leave)
+	return handler.New(0, 5, shape, badRequest, leaver{groups}.leave, handler.Authorizes(handler.Check{
+		Operation: kmsg.ACLOperationRead, Resource: kmsg.ACLResourceTypeGroup, Of: "the group",
+		Code: kerr.GroupAuthorizationFailed.Code,
+	}))
 }
 
 type leaver struct{ groups coordinator.Leaver }
 
-func (l leaver) leave(ctx context.Context, _ handler.Call, req *kmsg.LeaveGroupRequest) (*kmsg.LeaveGroupResponse, error) {
+func (l leaver) leave(ctx context.Context, call handler.Call, req *kmsg.LeaveGroupRequest) (*kmsg.LeaveGroupResponse, error) {
+	resp := kmsg.NewPtrLeaveGroupResponse()
+	if !call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeGroup, req.Group) {
+		resp.ErrorCode = kerr.GroupAuthorizationFailed.Code
+		return resp, nil
+	}
 	leaving := identities(req)
 	refused, codes := l.groups.Leave(ctx, req.Group, leaving)
-	resp := kmsg.NewPtrLeaveGroupResponse()
 	if refused != coordinator.None {
 		resp.ErrorCode = int16(refused)
 		return resp, nil

@@ -28,7 +28,10 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.ListGroupsResponse, code in
 
 // New returns the handler over the given coordinator.
 func New(groups coordinator.Lister) handler.Handler {
-	return handler.New(0, 5, shape, badRequest, lister{groups}.list, handler.Sized(size))
+	return handler.New(0, 5, shape, badRequest, lister{groups}.list, handler.Sized(size), handler.Authorizes(
+		handler.Check{Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeCluster},
+		handler.Check{Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeGroup, Of: "each group", When: "or else"},
+	))
 }
 
 type lister struct{ groups coordinator.Lister }
@@ -36,6 +39,9 @@ type lister struct{ groups coordinator.Lister }
 // list relies on the codec: filters that a version does not have are empty.
 func (l lister) list(ctx context.Context, call handler.Call, req *kmsg.ListGroupsRequest) (*kmsg.ListGroupsResponse, error) {
 	found := l.groups.List(ctx, coordinator.Filter{States: req.StatesFilter, Types: req.TypesFilter})
+	if !call.ShownCluster(ctx, kmsg.ACLOperationDescribe) {
+		found = shown(ctx, call, found)
+	}
 	size := price(req.Version, found)
 	if size > int64(call.MaxFrame) {
 		return nil, fmt.Errorf("ListGroups answer of %d bytes is above max_frame_size %d", size, call.MaxFrame)
@@ -44,6 +50,18 @@ func (l lister) list(ctx context.Context, call handler.Call, req *kmsg.ListGroup
 		return nil, err
 	}
 	return answer(found), nil
+}
+
+// shown returns the groups that the caller may describe. The list that it is given
+// belongs to others as well.
+func shown(ctx context.Context, call handler.Call, all []coordinator.Listing) []coordinator.Listing {
+	kept := make([]coordinator.Listing, 0, len(all))
+	for i := range all {
+		if call.Shown(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeGroup, all[i].Group) {
+			kept = append(kept, all[i])
+		}
+	}
+	return kept
 }
 
 // answer translates the listings. Fields that a version does not have are left

@@ -20,6 +20,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/topicadmin"
 )
 
 // Store is what the handler needs of a backend.
@@ -30,7 +31,8 @@ type Store interface {
 
 // New returns the handler.
 func New(store Store) handler.Handler {
-	return handler.New(1, 11, shape, handler.CloseConnection, lister{store}.list)
+	return handler.New(1, 11, shape, handler.CloseConnection, lister{store}.list,
+		handler.Authorizes(topicadmin.TopicCheck(kmsg.ACLOperationDescribe)))
 }
 
 // The timestamps that stand for something else.
@@ -53,7 +55,7 @@ type partitionKey struct {
 	index int32
 }
 
-func (l lister) list(ctx context.Context, _ handler.Call, req *kmsg.ListOffsetsRequest) (*kmsg.ListOffsetsResponse, error) {
+func (l lister) list(ctx context.Context, call handler.Call, req *kmsg.ListOffsetsRequest) (*kmsg.ListOffsetsResponse, error) {
 	named := make(map[partitionKey]int)
 	for i := range req.Topics {
 		for _, p := range req.Topics[i].Partitions {
@@ -75,6 +77,7 @@ func (l lister) list(ctx context.Context, _ handler.Call, req *kmsg.ListOffsetsR
 		}
 		out := &resp.Topics[at[t.Topic]]
 		found := topic{store: l.store, name: t.Topic}
+		allowed := topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationDescribe, t.Topic)
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
 			key := partitionKey{t.Topic, p.Partition}
@@ -83,6 +86,10 @@ func (l lister) list(ctx context.Context, _ handler.Call, req *kmsg.ListOffsetsR
 				continue // answered
 			}
 			named[key] = 0
+			if !allowed {
+				out.Partitions = append(out.Partitions, refuse(p.Partition, kerr.TopicAuthorizationFailed))
+				continue
+			}
 			out.Partitions = append(out.Partitions, answer(ctx, &found, req, p, times > 1))
 		}
 	}
@@ -114,25 +121,20 @@ func (t *topic) partition(ctx context.Context, index int32) (backend.Partition, 
 
 // answer answers one partition; the checks stand in Kafka's order.
 func answer(ctx context.Context, t *topic, req *kmsg.ListOffsetsRequest, p *kmsg.ListOffsetsRequestTopicPartition, repeated bool) kmsg.ListOffsetsResponseTopicPartition {
-	out := kmsg.NewListOffsetsResponseTopicPartition()
-	out.Partition, out.Timestamp, out.Offset, out.LeaderEpoch = p.Partition, -1, -1, -1
 	if req.IsolationLevel != 0 && req.IsolationLevel != 1 {
-		out.ErrorCode = kerr.InvalidRequest.Code
-		return out
+		return refuse(p.Partition, kerr.InvalidRequest)
 	}
 	if !served(req.Version, p.Timestamp) {
-		out.ErrorCode = kerr.UnsupportedVersion.Code
-		return out
+		return refuse(p.Partition, kerr.UnsupportedVersion)
 	}
 	if repeated {
-		out.ErrorCode = kerr.InvalidRequest.Code
-		return out
+		return refuse(p.Partition, kerr.InvalidRequest)
 	}
 	id, err := t.partition(ctx, p.Partition)
 	if err == nil && p.CurrentLeaderEpoch > leaderEpoch {
-		out.ErrorCode = kerr.UnknownLeaderEpoch.Code
-		return out
+		return refuse(p.Partition, kerr.UnknownLeaderEpoch)
 	}
+	out := none(p.Partition)
 	var found backend.Found
 	if err == nil {
 		found, err = find(ctx, t.store, id, p.Timestamp)
@@ -143,6 +145,19 @@ func answer(ctx context.Context, t *topic, req *kmsg.ListOffsetsRequest, p *kmsg
 	case found.Offset >= 0:
 		out.Timestamp, out.Offset, out.LeaderEpoch = found.Timestamp, found.Offset, leaderEpoch
 	}
+	return out
+}
+
+// none is the answer for a partition in which nothing was found.
+func none(partition int32) kmsg.ListOffsetsResponseTopicPartition {
+	out := kmsg.NewListOffsetsResponseTopicPartition()
+	out.Partition, out.Timestamp, out.Offset, out.LeaderEpoch = partition, -1, -1, -1
+	return out
+}
+
+func refuse(partition int32, code *kerr.Error) kmsg.ListOffsetsResponseTopicPartition {
+	out := none(partition)
+	out.ErrorCode = code.Code
 	return out
 }
 

@@ -33,12 +33,39 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/cluster"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/settings"
 )
 
 // New returns the handler.
 func New(topics backend.Topics, c *cluster.Cluster, cfg settings.Topics) handler.Handler {
-	return handler.New(0, 13, shape, handler.CloseConnection, server{topics, c, cfg}.metadata)
+	return handler.New(0, 13, shape, handler.CloseConnection, server{topics, c, cfg}.metadata, handler.Authorizes(checks...))
+}
+
+// checks are what is asked of an authorizer.
+var checks = []handler.Check{
+	{
+		Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic",
+		Code: kerr.TopicAuthorizationFailed.Code, When: "the request names topics",
+	},
+	{
+		Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic",
+		When: "the request asks for all",
+	},
+	{
+		Operation: kmsg.ACLOperationCreate, Resource: kmsg.ACLResourceTypeCluster,
+		Code: kerr.TopicAuthorizationFailed.Code, When: "a missing topic would be created",
+	},
+	{
+		Operation: kmsg.ACLOperationCreate, Resource: kmsg.ACLResourceTypeTopic, Of: "each missing topic",
+		Code: kerr.TopicAuthorizationFailed.Code, When: "or else",
+	},
+	{
+		Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeCluster,
+		When: "authorized operations of the cluster are asked for, which are 0 where this is refused",
+	},
+	handler.AsksOperations(kmsg.ACLResourceTypeCluster, ""),
+	handler.AsksOperations(kmsg.ACLResourceTypeTopic, "each topic"),
 }
 
 type server struct {
@@ -55,6 +82,12 @@ type entry struct {
 	partitions int32
 }
 
+// shown reports whether the entry is about a topic that the caller may describe, if
+// it is there.
+func (e *entry) shown() bool {
+	return e.name != nil && e.code != kerr.InvalidRequest.Code && e.code != kerr.TopicAuthorizationFailed.Code
+}
+
 func (s server) metadata(ctx context.Context, call handler.Call, req *kmsg.MetadataRequest) (*kmsg.MetadataResponse, error) {
 	p := plan{version: req.Version, host: call.Listener.Host, port: call.Listener.Port}
 	if id, err := s.cluster.ID(ctx); err == nil {
@@ -65,9 +98,9 @@ func (s server) metadata(ctx context.Context, call handler.Call, req *kmsg.Metad
 	if req.Topics == nil || req.Version == 0 && len(req.Topics) == 0 {
 		// There is no code for "I do not know", and no topics reads as "none
 		// exist": the connection closes when the backend fails.
-		p.topics, err = s.all(ctx)
+		p.topics, err = s.all(ctx, call)
 	} else {
-		p.topics = s.named(ctx, req)
+		p.topics = s.named(ctx, call, req)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listing all topics: %w", err)
@@ -80,41 +113,47 @@ func (s server) metadata(ctx context.Context, call handler.Call, req *kmsg.Metad
 	if err := call.Reserve(ctx, price+p.memory()); err != nil {
 		return nil, err
 	}
-	return s.build(req, p), nil
+	return s.build(ctx, call, req, p), nil
 }
 
-// all returns every topic, sorted by name.
-func (s server) all(ctx context.Context) ([]entry, error) {
+// all returns every topic that the caller may describe, sorted by name.
+func (s server) all(ctx context.Context, call handler.Call) ([]entry, error) {
 	topics, err := s.topics.AllTopics(ctx)
-	entries := make([]entry, len(topics))
+	entries := make([]entry, 0, len(topics))
 	for i := range topics {
 		t := &topics[i]
-		entries[i] = entry{name: &t.Name, id: t.ID, partitions: t.Partitions}
+		if call.Shown(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTopic, t.Name) {
+			entries = append(entries, found(t))
+		}
 	}
 	return entries, err
 }
 
 // build turns a plan into the response. All partitions of one number look the
 // same, so the topics of the response share one list of them.
-func (s server) build(req *kmsg.MetadataRequest, p plan) *kmsg.MetadataResponse {
+func (s server) build(ctx context.Context, call handler.Call, req *kmsg.MetadataRequest, p plan) *kmsg.MetadataResponse {
 	node := s.cluster.Node
 	resp := kmsg.NewPtrMetadataResponse()
 	broker := kmsg.NewMetadataResponseBroker()
 	broker.NodeID, broker.Host, broker.Port = node.ID, p.host, p.port
 	resp.Brokers = []kmsg.MetadataResponseBroker{broker}
 	resp.ClusterID, resp.ControllerID = p.clusterID, node.ID
-	resp.AuthorizedOperations = cluster.Operations(req.IncludeClusterAuthorizedOperations, cluster.ClusterOperations)
+	if req.IncludeClusterAuthorizedOperations {
+		resp.AuthorizedOperations = 0
+		if call.AllowedCluster(ctx, kmsg.ACLOperationDescribe) {
+			resp.AuthorizedOperations = call.Operations(ctx, kmsg.ACLResourceTypeCluster, security.ClusterName)
+		}
+	}
 
 	partitions := partitionsOf(node.ID, p.maxPartitions())
-	operations := cluster.Operations(req.IncludeTopicAuthorizedOperations, cluster.TopicOperations)
 	resp.Topics = make([]kmsg.MetadataResponseTopic, len(p.topics))
 	for i := range p.topics {
 		e, t := &p.topics[i], &resp.Topics[i]
 		t.Default()
 		t.ErrorCode, t.Topic, t.TopicID = e.code, e.name, e.id
 		t.Partitions = partitions[:e.partitions:e.partitions]
-		if e.name != nil && e.code != kerr.InvalidRequest.Code {
-			t.AuthorizedOperations = operations
+		if req.IncludeTopicAuthorizedOperations && e.shown() {
+			t.AuthorizedOperations = call.Operations(ctx, kmsg.ACLResourceTypeTopic, *e.name)
 		}
 	}
 	return resp

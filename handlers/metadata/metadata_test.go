@@ -87,7 +87,7 @@ func TestPrice(t *testing.T) {
 			}
 		}
 		req := ask(p.version)
-		resp := s.build(req, p)
+		resp := s.build(t.Context(), handler.Call{}, req, p)
 		resp.Version = p.version
 		header := 4
 		if resp.IsFlexible() {

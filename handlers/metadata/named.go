@@ -9,6 +9,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
+	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/topicadmin"
 	"github.com/iggykafka/gateway/core/topicname"
 )
@@ -22,13 +23,14 @@ type wanted struct {
 }
 
 // named returns an entry for each distinct topic of the request.
-func (s server) named(ctx context.Context, req *kmsg.MetadataRequest) []entry {
+func (s server) named(ctx context.Context, call handler.Call, req *kmsg.MetadataRequest) []entry {
 	if !wellFormed(req) {
 		return refuse(req.Topics)
 	}
 	c := creation{
 		allowed:    s.cfg.AutoCreate && (req.Version < 4 || req.AllowAutoTopicCreation),
 		collisions: topicadmin.Collisions{Topics: s.topics},
+		call:       call,
 	}
 	entries := make([]entry, 0, len(req.Topics))
 	var seen map[wanted]bool
@@ -48,7 +50,7 @@ func (s server) named(ctx context.Context, req *kmsg.MetadataRequest) []entry {
 			seen[w] = true
 		}
 		if w.id != noID {
-			entries = append(entries, s.byID(ctx, w.id))
+			entries = append(entries, s.byID(ctx, call, w.id))
 		} else {
 			entries = append(entries, s.byName(ctx, t.Topic, &c))
 		}
@@ -81,23 +83,36 @@ func found(t *backend.Topic) entry {
 	return entry{name: &t.Name, id: t.ID, partitions: t.Partitions}
 }
 
-func (s server) byID(ctx context.Context, id [16]byte) entry {
+// byID answers for an id, which is no secret, but the name that belongs to it is.
+func (s server) byID(ctx context.Context, call handler.Call, id [16]byte) entry {
 	t, err := s.topics.TopicByID(ctx, id)
 	switch {
 	case errors.Is(err, backend.ErrUnknownTopic):
 		return entry{id: id, code: kerr.UnknownTopicID.Code}
 	case err != nil:
 		return entry{id: id, code: errcode.Topics(err)}
+	case !topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationDescribe, t.Name):
+		return entry{id: id, code: kerr.TopicAuthorizationFailed.Code}
 	}
 	return found(&t)
 }
 
 func (s server) byName(ctx context.Context, name *string, c *creation) entry {
-	if topicname.Check(*name) != nil {
-		return entry{name: name, code: kerr.InvalidTopicException.Code}
+	if !topicadmin.AllowedTopic(ctx, c.call, kmsg.ACLOperationDescribe, *name) {
+		return entry{name: name, code: kerr.TopicAuthorizationFailed.Code}
 	}
-	t, err := s.topics.Topic(ctx, *name)
-	if errors.Is(err, backend.ErrUnknownTopic) && c.allowed {
+	illegal := topicname.Check(*name) != nil
+	t, err := backend.Topic{}, backend.ErrUnknownTopic
+	if !illegal {
+		t, err = s.topics.Topic(ctx, *name)
+	}
+	missing := errors.Is(err, backend.ErrUnknownTopic)
+	switch {
+	case missing && c.allowed && !c.mayCreate(ctx, *name):
+		return entry{name: name, code: kerr.TopicAuthorizationFailed.Code}
+	case illegal:
+		return entry{name: name, code: kerr.InvalidTopicException.Code}
+	case missing && c.allowed:
 		return s.create(ctx, name, c)
 	}
 	if err != nil {
@@ -111,6 +126,17 @@ type creation struct {
 	allowed    bool
 	made       int64
 	collisions topicadmin.Collisions
+	call       handler.Call
+	// The right to create any topic is asked for once.
+	asked, any bool
+}
+
+// mayCreate reports whether the caller may create a topic.
+func (c *creation) mayCreate(ctx context.Context, name string) bool {
+	if !c.asked {
+		c.asked, c.any = true, c.call.ShownCluster(ctx, kmsg.ACLOperationCreate)
+	}
+	return c.any || topicadmin.AllowedTopic(ctx, c.call, kmsg.ACLOperationCreate, name)
 }
 
 // create makes a missing topic. A name that only differs from another by dots
@@ -128,6 +154,9 @@ func (s server) create(ctx context.Context, name *string, c *creation) entry {
 		return refused(kerr.InvalidTopicException.Code)
 	}
 
+	if !c.call.Change(int(s.cfg.DefaultPartitions), true) {
+		return refused(kerr.UnknownTopicOrPartition.Code) // the client asks again
+	}
 	t, err := s.topics.CreateTopic(ctx, backend.NewTopic{Name: *name, Partitions: s.cfg.DefaultPartitions})
 	if errors.Is(err, backend.ErrTopicExists) { // somebody else was faster
 		t, err = s.topics.Topic(ctx, *name)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
+	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/topicadmin"
 )
 
 // topicIDs is the first version that names topics by id (KIP-848).
@@ -71,14 +73,14 @@ func refuseAll(resp *kmsg.OffsetCommitResponse, code int16) {
 
 // resolve finds the topics, one look-up each, and returns the partitions that
 // exist; the others get their code in resp.
-func (c committer) resolve(ctx context.Context, req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, partitions int) *batch {
+func (c committer) resolve(ctx context.Context, call handler.Call, req *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, partitions int) *batch {
 	b := &batch{
 		commits: make([]backend.Commit, 0, partitions),
 		codes:   make([]*int16, 0, partitions),
 	}
 	now := time.Now()
 	for i := range req.Topics {
-		topic, code := c.topic(ctx, req.Version, &req.Topics[i])
+		topic, code := c.topic(ctx, call, req.Version, &req.Topics[i])
 		for j := range req.Topics[i].Partitions {
 			p, to := &req.Topics[i].Partitions[j], &resp.Topics[i].Partitions[j].ErrorCode
 			switch {
@@ -96,14 +98,22 @@ func (c committer) resolve(ctx context.Context, req *kmsg.OffsetCommitRequest, r
 }
 
 // topic looks a topic up by what the version names it by.
-func (c committer) topic(ctx context.Context, version int16, named *kmsg.OffsetCommitRequestTopic) (backend.Topic, int16) {
+// A name is looked up only after the authorizer was asked; an id, which is no
+// secret, has to be looked up to ask.
+func (c committer) topic(ctx context.Context, call handler.Call, version int16, named *kmsg.OffsetCommitRequestTopic) (backend.Topic, int16) {
 	if version < topicIDs {
+		if !topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationRead, named.Topic) {
+			return backend.Topic{}, kerr.TopicAuthorizationFailed.Code
+		}
 		topic, err := c.store.Topic(ctx, named.Topic)
 		return topic, errcode.Offsets(err)
 	}
 	topic, err := c.store.TopicByID(ctx, named.TopicID)
-	if errors.Is(err, backend.ErrUnknownTopic) {
+	switch {
+	case errors.Is(err, backend.ErrUnknownTopic):
 		return topic, kerr.UnknownTopicID.Code
+	case err == nil && !topicadmin.AllowedTopic(ctx, call, kmsg.ACLOperationRead, topic.Name):
+		return topic, kerr.TopicAuthorizationFailed.Code
 	}
 	return topic, errcode.Offsets(err)
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/core/topicadmin"
 )
 
 // partitionMemory is what a partition takes while it is worked on, beside its
@@ -43,7 +44,13 @@ type Store interface {
 // does not decode closes the connection: codes are per partition, and one that
 // is left out reads as committed.
 func New(groups coordinator.CommitChecker, store Store, limits settings.Offsets) handler.Handler {
-	return handler.New(2, 10, shape, handler.CloseConnection, committer{groups, store, limits}.commit)
+	return handler.New(2, 10, shape, handler.CloseConnection, committer{groups, store, limits}.commit, handler.Authorizes(
+		handler.Check{
+			Operation: kmsg.ACLOperationRead, Resource: kmsg.ACLResourceTypeGroup, Of: "the group",
+			Code: kerr.GroupAuthorizationFailed.Code,
+		},
+		topicadmin.TopicCheck(kmsg.ACLOperationRead),
+	))
 }
 
 type committer struct {
@@ -52,18 +59,22 @@ type committer struct {
 	limits settings.Offsets
 }
 
-// commit makes the checks in this order: group id, topic and partition, group
+// commit makes the checks in this order: group id, topic and partition, each with the right to it, group
 // membership, metadata. Each refuses what it finds and leaves the rest.
 func (c committer) commit(ctx context.Context, call handler.Call, req *kmsg.OffsetCommitRequest) (*kmsg.OffsetCommitResponse, error) {
 	resp, partitions := outline(req)
 	if err := call.Reserve(ctx, int64(partitions)*partitionMemory); err != nil {
 		return nil, err
 	}
+	if !call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeGroup, req.Group) {
+		refuseAll(resp, kerr.GroupAuthorizationFailed.Code)
+		return resp, nil
+	}
 	if len(req.Group) > math.MaxInt16 {
 		refuseAll(resp, kerr.InvalidGroupID.Code)
 		return resp, nil
 	}
-	b := c.resolve(ctx, req, resp, partitions)
+	b := c.resolve(ctx, call, req, resp, partitions)
 	if len(b.commits) == 0 {
 		return resp, nil // as Kafka, which does not ask the group either
 	}

@@ -22,6 +22,7 @@ package offsetfetch
 import (
 	"context"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/backend"
@@ -45,7 +46,20 @@ type Store interface {
 // closes the connection: not every version has a top-level code, and a
 // partition that is left out resets a consumer.
 func New(store Store) handler.Handler {
-	return handler.New(1, 10, shape, handler.CloseConnection, fetcher{store}.fetch)
+	return handler.New(1, 10, shape, handler.CloseConnection, fetcher{store}.fetch, handler.Authorizes(
+		handler.Check{
+			Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeGroup, Of: "each group",
+			Code: kerr.GroupAuthorizationFailed.Code,
+		},
+		handler.Check{
+			Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic",
+			Code: kerr.TopicAuthorizationFailed.Code, When: "the request names topics",
+		},
+		handler.Check{
+			Operation: kmsg.ACLOperationDescribe, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic with offsets",
+			When: "the request asks for all",
+		},
+	))
 }
 
 type fetcher struct{ store Store }

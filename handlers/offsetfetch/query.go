@@ -41,6 +41,10 @@ func (q *query) group(ctx context.Context, asked *kmsg.OffsetFetchRequestGroup) 
 	if err := q.pay(ctx, 0, int64(len(asked.Group))); err != nil {
 		return answer, err
 	}
+	if !q.call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeGroup, asked.Group) {
+		answer.ErrorCode = kerr.GroupAuthorizationFailed.Code
+		return answer, nil
+	}
 	look := q.named
 	if asked.Topics == nil {
 		look = q.all
@@ -112,10 +116,11 @@ func (q *query) named(ctx context.Context, asked *kmsg.OffsetFetchRequestGroup) 
 	for i := range topics {
 		topic, err := q.find(ctx, &asked.Topics[i])
 		switch {
+		case errors.Is(err, errDenied):
+			refuse(topics[i].Partitions, kerr.TopicAuthorizationFailed.Code)
+			continue
 		case errors.Is(err, backend.ErrUnknownTopic):
-			for j := range topics[i].Partitions {
-				topics[i].Partitions[j].ErrorCode = q.unknownTopic()
-			}
+			refuse(topics[i].Partitions, q.unknownTopic())
 			continue
 		case err != nil:
 			return nil, &backendError{err}
@@ -147,12 +152,32 @@ func (q *query) named(ctx context.Context, asked *kmsg.OffsetFetchRequestGroup) 
 	return topics, q.pay(ctx, 0, strings)
 }
 
-// find looks a topic up by what the version names it by.
-func (q *query) find(ctx context.Context, asked *kmsg.OffsetFetchRequestGroupTopic) (backend.Topic, error) {
+// errDenied marks topics that the client may not describe.
+var errDenied = errors.New("not allowed to describe the topic")
+
+// find looks a topic up by what the version names it by. A name is looked up only
+// after the authorizer was asked; an id, which is no secret, has to be looked up to
+// ask.
+func (q *query) find(ctx context.Context, asked *kmsg.OffsetFetchRequestGroupTopic) (topic backend.Topic, err error) {
+	topic.Name = asked.Topic
 	if q.version >= topicIDs {
-		return q.store.TopicByID(ctx, asked.TopicID)
+		if topic, err = q.store.TopicByID(ctx, asked.TopicID); err != nil {
+			return topic, err
+		}
+	}
+	if !q.call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTopic, topic.Name) {
+		return topic, errDenied
+	}
+	if q.version >= topicIDs {
+		return topic, nil
 	}
 	return q.store.Topic(ctx, asked.Topic)
+}
+
+func refuse(partitions []kmsg.OffsetFetchResponseGroupTopicPartition, code int16) {
+	for i := range partitions {
+		partitions[i].ErrorCode = code
+	}
 }
 
 func (q *query) unknownTopic() int16 {
@@ -183,7 +208,7 @@ func (q *query) all(ctx context.Context, asked *kmsg.OffsetFetchRequestGroup) ([
 		if err != nil {
 			return nil, &backendError{err}
 		}
-		if name == "" { // deleted since
+		if name == "" { // deleted since, or not to be shown
 			continue
 		}
 		i, seen := at[where.Topic]
@@ -206,8 +231,8 @@ func (q *query) all(ctx context.Context, asked *kmsg.OffsetFetchRequestGroup) ([
 	return topics, nil
 }
 
-// name returns the name of a topic, "" if there is none. Each topic is looked
-// up once a request.
+// name returns the name of a topic, "" if there is none that the caller may
+// describe. Each topic is looked up once a request.
 func (q *query) name(ctx context.Context, id uuid.UUID) (string, error) {
 	if name, ok := q.names[id]; ok {
 		return name, nil
@@ -217,6 +242,9 @@ func (q *query) name(ctx context.Context, id uuid.UUID) (string, error) {
 		topic.Name = ""
 	} else if err != nil {
 		return "", err
+	}
+	if topic.Name != "" && !q.call.Shown(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTopic, topic.Name) {
+		topic.Name = ""
 	}
 	if q.names == nil {
 		q.names = make(map[uuid.UUID]string)

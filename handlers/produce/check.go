@@ -32,18 +32,23 @@ type checker struct {
 	listed int   // bad records that may still be listed
 	held   int64 // memory for decoders that the request was charged for
 
+	// transaction: the request belongs to one, with all its partitions.
+	transaction bool
+
 	// The topic that was looked up last; the partitions of a topic follow each
 	// other.
 	of    *kmsg.ProduceRequestTopic
 	topic backend.Topic
 	err   error
+	// denied: the caller may not write to the topic.
+	denied bool
 }
 
 // check goes through all that can be wrong with an entry, in Kafka's order, and
 // sets the entry's code. The batch is to be appended when that is 0. An error
 // closes the connection.
 func (c *checker) check(ctx context.Context, e *entry) (record.Batch, error) {
-	if id := c.req.TransactionID; id != nil && *id != "" {
+	if c.transaction {
 		e.fail(kerr.TransactionalIDAuthorizationFailed, "Transactions are not served.")
 		return record.Batch{}, nil
 	}
@@ -81,16 +86,11 @@ func (c *checker) check(ctx context.Context, e *entry) (record.Batch, error) {
 func (c *checker) find(ctx context.Context, e *entry) (topicconfig.Config, bool) {
 	if c.of != e.topic {
 		c.of = e.topic
-		switch byID := c.req.Version >= 13; {
-		case !byID:
-			c.topic, c.err = c.store.Topic(ctx, e.topic.Topic)
-		case e.topic.TopicID == uuid.Nil:
-			c.topic, c.err = backend.Topic{}, backend.ErrUnknownTopic
-		default:
-			c.topic, c.err = c.store.TopicByID(ctx, e.topic.TopicID)
-		}
+		c.lookUp(ctx, e.topic)
 	}
 	switch {
+	case c.denied:
+		e.code = kerr.TopicAuthorizationFailed.Code
 	case c.err != nil:
 		e.code = topicCode(c.req.Version, c.err, errcode.Log(c.err))
 	case e.index < 0 || e.index >= c.topic.Partitions:
@@ -98,6 +98,22 @@ func (c *checker) find(ctx context.Context, e *entry) (topicconfig.Config, bool)
 	}
 	e.id = c.topic.ID
 	return c.topic.Config, e.code == 0
+}
+
+// lookUp finds a topic that the caller may write to. A name is looked up only after
+// the authorizer was asked; an id, which is no secret, has to be looked up to ask.
+func (c *checker) lookUp(ctx context.Context, t *kmsg.ProduceRequestTopic) {
+	c.topic, c.err = backend.Topic{Name: t.Topic}, nil
+	switch byID := c.req.Version >= 13; {
+	case byID && t.TopicID == uuid.Nil:
+		c.err = backend.ErrUnknownTopic
+	case byID:
+		c.topic, c.err = c.store.TopicByID(ctx, t.TopicID)
+	}
+	c.denied = c.err == nil && !c.call.Allowed(ctx, kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTopic, c.topic.Name)
+	if c.req.Version < 13 && !c.denied {
+		c.topic, c.err = c.store.Topic(ctx, t.Topic)
+	}
 }
 
 // header checks what needs no look at the records. A header that makes no
@@ -123,8 +139,6 @@ func (c *checker) header(e *entry, config topicconfig.Config) (batch record.Batc
 	switch {
 	case batch.Codec() == record.Zstd && c.req.Version < zstdVersion:
 		e.fail(kerr.UnsupportedCompressionType, "Produce requests with version %d are not allowed to use zstd compression.", c.req.Version)
-	case batch.Transactional():
-		e.fail(kerr.TransactionalIDAuthorizationFailed, "Transactions are not served.")
 	case c.req.Acks < -1 || c.req.Acks > 1:
 		e.fail(kerr.InvalidRequiredAcks, "acks is %d, not -1, 0 or 1", c.req.Acks)
 	case len(batch.Bytes) > int(config.MaxMessageBytes):

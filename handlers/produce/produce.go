@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/record"
 	"github.com/iggykafka/gateway/core/security"
 )
 
@@ -41,7 +43,19 @@ const longest = 30 * time.Second
 // New returns the handler.
 func New(store Store) handler.Handler {
 	return handler.New(3, 13, shape, handler.CloseConnection, producer{store}.produce,
-		handler.AdvertiseFrom(0), handler.Uses(security.ProducedBytes))
+		handler.AdvertiseFrom(0), handler.Uses(security.ProducedBytes), handler.Authorizes(checks...))
+}
+
+// checks are what is asked of an authorizer.
+var checks = []handler.Check{
+	{
+		Operation: kmsg.ACLOperationWrite, Resource: kmsg.ACLResourceTypeTransactionalId, Of: "the transactional id",
+		Code: kerr.TransactionalIDAuthorizationFailed.Code, When: "a batch belongs to a transaction",
+	},
+	{
+		Operation: kmsg.ACLOperationWrite, Resource: kmsg.ACLResourceTypeTopic, Of: "each topic",
+		Code: kerr.TopicAuthorizationFailed.Code,
+	},
 }
 
 type producer struct{ store Store }
@@ -58,6 +72,7 @@ func (p producer) produce(ctx context.Context, call handler.Call, req *kmsg.Prod
 
 	r := plan(req)
 	c := checker{store: p.store, call: call, req: req, now: time.Now().UnixMilli(), listed: maxRejected}
+	c.transaction = inTransaction(ctx, call, req, r)
 	appends := make([]backend.Append, 0, len(r.entries))
 	waiting := make([]*entry, 0, len(r.entries))
 	for i := range r.entries {
@@ -82,6 +97,17 @@ func (p producer) produce(ctx context.Context, call handler.Call, req *kmsg.Prod
 		return nil, r.firstFailure()
 	}
 	return r.response(), nil
+}
+
+// inTransaction reports whether a request belongs to a transaction. Whoever may not
+// use its id is told the same, so the authorizer is only asked for the audit.
+func inTransaction(ctx context.Context, call handler.Call, req *kmsg.ProduceRequest, w *work) bool {
+	named := req.TransactionID != nil && *req.TransactionID != ""
+	batch := slices.ContainsFunc(w.entries, func(e entry) bool { return record.InTransaction(e.records) })
+	if named && batch {
+		call.Allowed(ctx, kmsg.ACLOperationWrite, kmsg.ACLResourceTypeTransactionalId, *req.TransactionID)
+	}
+	return named || batch
 }
 
 // topicCode is code, or what clients that name topics by id expect in place of

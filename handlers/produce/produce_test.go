@@ -140,9 +140,9 @@ func TestOrderOfChecks(t *testing.T) {
 		badCRC
 		tooLarge
 		badAcks
-		transactional
 		cutShort
 		unknownTopic
+		transactional
 		transactionalID
 	)
 	build := func(step int) *kmsg.ProduceRequest {

@@ -30,7 +30,7 @@ var producerTime = time.UnixMilli(recordtest.Time + 1_000_000)
 //
 //	topic name=a [partitions=1] [config values, one a line]
 //	produce version=9 topic=a [partition=0] [values=(a,b)] [codec=zstd] [acks=1]
-//	        [from=(id,epoch,sequence)] [tx]
+//	        [from=(id,epoch,sequence)] [tx] [allow=(write:topic:a)]
 //	log name=a [partition=0]      lists the batches of a partition
 func TestScenarios(t *testing.T) {
 	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
@@ -102,7 +102,11 @@ func send(t *testing.T, s backend.Backend, d *datadriven.TestData) string {
 		require.NoError(t, err)
 		req.Topics[0].Topic, req.Topics[0].TopicID = "", known.ID
 	}
-	out := handlertest.Answer(context.Background(), produce.New(s), handler.Call{}, req)
+	call := handler.Call{}
+	if allow, ok := d.Arg("allow"); ok {
+		call.Access = handlertest.Allowing(allow.Vals...)
+	}
+	out := handlertest.Answer(context.Background(), produce.New(s), call, req)
 	// Ids are random, and the leader hints are never sent.
 	out = regexp.MustCompile(`TopicID: .*`).ReplaceAllString(out, "TopicID: ...")
 	return strings.ReplaceAll(out, "    CurrentLeader:\n      LeaderID: -1\n      LeaderEpoch: -1\n", "")

@@ -25,7 +25,10 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.SyncGroupResponse, code int
 
 // New returns the handler over the given coordinator.
 func New(groups coordinator.Syncer) handler.Handler {
-	return handler.New(0, 5, shape, badRequest, syncer{groups}.sync)
+	return handler.New(0, 5, shape, badRequest, syncer{groups}.sync, handler.Authorizes(handler.Check{
+		Operation: kmsg.ACLOperationRead, Resource: kmsg.ACLResourceTypeGroup, Of: "the group",
+		Code: kerr.GroupAuthorizationFailed.Code,
+	}))
 }
 
 type syncer struct{ groups coordinator.Syncer }
@@ -38,6 +41,10 @@ func (s syncer) sync(ctx context.Context, call handler.Call, req *kmsg.SyncGroup
 	// before anything else, the group id included.
 	if req.Version >= namesProtocol && (req.ProtocolType == nil || req.Protocol == nil) {
 		resp.ErrorCode = kerr.InconsistentGroupProtocol.Code
+		return resp, nil
+	}
+	if !call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeGroup, req.Group) {
+		resp.ErrorCode = kerr.GroupAuthorizationFailed.Code
 		return resp, nil
 	}
 	wait, stop := call.Park(ctx)
