@@ -62,6 +62,7 @@ func (s *Store) reread() {
 // parseFile reads all lines. An error names the line and has nothing of it.
 func parseFile(raw []byte) (map[id]security.ScramCredential, map[string]bool, error) {
 	found, names := map[id]security.ScramCredential{}, map[string]bool{}
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff")) // as some editors begin a file
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	lines.Buffer(nil, maxFile)
 	n := 0

@@ -26,7 +26,7 @@ func CheckName(user string) error {
 	switch {
 	case user == "":
 		return errors.New("the name is empty")
-	case strings.HasPrefix(user, "#"), strings.TrimSpace(user) != user, strings.ContainsAny(user, "\r\n\x00"):
+	case strings.HasPrefix(user, "#"), strings.HasPrefix(user, "\ufeff"), strings.TrimSpace(user) != user, strings.ContainsAny(user, "\r\n\x00"):
 		return errors.New("the name begins with #, begins or ends with a space, or has line breaks")
 	}
 	return nil
