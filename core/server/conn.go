@@ -176,13 +176,6 @@ func (c *conn) answer(t *turn) error {
 	return nil
 }
 
-// oneRecord is what a transport writes at once without help, in bytes: a record
-// of TLS. held is the buffer that puts several into one write.
-const (
-	oneRecord = 16 << 10
-	held      = 64 << 10
-)
-
 // send writes an answer.
 func (c *conn) send(answer []byte) error {
 	if err := c.ctx.Err(); err != nil {
@@ -196,14 +189,17 @@ func (c *conn) send(answer []byte) error {
 		return timeout(err, errWriteTimeout)
 	}
 	defer c.socket.finished()
-	if len(answer) <= oneRecord {
+	var buffer *wire.Buffer
+	if len(answer) > oneRecord {
+		buffer = c.s.bulk.get(len(answer))
+	}
+	if buffer == nil {
 		_, err = c.nc.Write(answer)
 	} else {
-		buffer := c.s.pool.Get(held)
 		c.socket.hold(buffer)
 		_, err = c.nc.Write(answer)
 		err = errors.Join(err, c.socket.release())
-		c.s.pool.Put(buffer)
+		c.s.bulk.put(buffer)
 	}
 	return timeout(err, errWriteTimeout)
 }
@@ -256,7 +252,7 @@ func (c *conn) read(t *turn) error {
 		}
 		c.readWithin(began, size)
 	}
-	if t.frame, err = c.in.Frame(c.ctx, size, &t.lease); err != nil {
+	if err := c.frame(t, size); err != nil {
 		return c.readFailed(err)
 	}
 	if c.caller.Session == nil {
@@ -264,6 +260,18 @@ func (c *conn) read(t *turn) error {
 	}
 	c.s.metrics.received.Add(float64(wire.PrefixSize + size))
 	return nil
+}
+
+// frame reads the rest of a request of size bytes.
+func (c *conn) frame(t *turn, size int) (err error) {
+	if c.listener.transport != nil {
+		if size > 2*oneRecord && !c.in.FrameArrived(size) {
+			c.socket.readAhead(c.s.bulk, size)
+		}
+		defer c.socket.readNoMore()
+	}
+	t.frame, err = c.in.Frame(c.ctx, size, &t.lease)
+	return err
 }
 
 // await waits for the first byte of a request, without limit while another one
@@ -344,6 +352,7 @@ func (c *conn) hangUp() {
 		c.nc.Close()
 	}
 	c.socket.Conn.Close()
+	c.socket.giveBack()
 }
 
 // perMiB is the time that transfers are given beyond their timeouts.

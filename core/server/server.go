@@ -56,6 +56,7 @@ type Server struct {
 	log      *zap.Logger
 	metrics  *metrics
 	pool     wire.Pool
+	bulk     *bulk
 	with     collaborators
 
 	listeners []*listener
@@ -120,6 +121,7 @@ func New(
 	if err := errors.Join(cfg.Validate(), s.choose()); err != nil {
 		return nil, err
 	}
+	s.bulk = newBulk(&s.pool)
 	all, each := computing()
 	s.computing, s.computingEach = make(chan struct{}, all), each
 	s.rates = newRates(s.with.quotas)

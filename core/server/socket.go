@@ -23,6 +23,7 @@ type socket struct {
 
 	readBy    time.Time // when reads fail, set by their caller
 	readArmed time.Time // what the socket was told
+	ahead     ahead
 	// interrupted makes reads fail, for good.
 	interrupted atomic.Bool
 
@@ -56,6 +57,13 @@ func (s *socket) Read(p []byte) (int, error) {
 }
 
 func (s *socket) read(p []byte) (int, error) {
+	if s.ahead.buffer != nil {
+		return s.fromAhead(p)
+	}
+	return s.fromConn(p)
+}
+
+func (s *socket) fromConn(p []byte) (int, error) {
 	if s.readArmed.IsZero() || s.readArmed.After(s.readBy) {
 		s.armRead()
 	}
@@ -151,8 +159,7 @@ func (s *socket) finished() {
 	s.timed = false
 }
 
-// hold keeps what is written until the buffer is full: a transport writes a record
-// of 16 KiB at a time, and each write costs a system call and wakes the client up.
+// hold keeps what is written until the buffer is full.
 func (s *socket) hold(b *wire.Buffer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -109,7 +109,7 @@ func TestRecordsArePutTogether(t *testing.T) {
 	before = writes.Load()
 	got := c.ask(kmsg.NewPtrFetchRequest(), 11).(*kmsg.FetchResponse)
 	require.True(t, bytes.Equal(records, got.Topics[0].Partitions[0].RecordBatches))
-	require.LessOrEqual(t, writes.Load()-before, int64(size/held+2))
+	require.LessOrEqual(t, writes.Load()-before, int64(size/bulkSize+2))
 }
 
 // E10 turned round: who does not speak TLS where it is spoken is closed at once. So
@@ -142,12 +142,25 @@ func TestFramesOverTLS(t *testing.T) {
 		func(context.Context, handler.Call, *kmsg.FetchRequest) ([]byte, error) { return records, nil })
 	r := startWith(t, []Option{newTLS(t).protocol()}, byTLS, fetch, dispatchtest.Produce())
 	c := r.dialTLS()
-	for _, size := range []int{0, 1, 2000, oneRecord - 100, oneRecord, held, held + 1, 3 << 20} {
+	for _, size := range []int{0, 1, 2000, oneRecord - 100, oneRecord, 2 * oneRecord, 3 * oneRecord, bulkSize, bulkSize + 1, 3 << 20} {
 		records = bytes.Repeat([]byte{7}, size)
 		require.Len(t, c.ask(kmsg.NewPtrFetchRequest(), 11).(*kmsg.FetchResponse).Topics[0].Partitions[0].RecordBatches, size)
 		got := c.ask(produceOf(size), 9).(*kmsg.ProduceResponse)
 		require.EqualValues(t, size, got.Topics[0].Partitions[0].BaseOffset)
 	}
+	require.Empty(t, r.bulk.taken, "all buffers are back")
+	// Requests in a row, the next one's bytes behind those of the last one.
+	go c.Write(bytes.Repeat(frame(produceOf(100_001), 9, c.next), 50))
+	for range 50 {
+		require.EqualValues(t, 100_001, c.answer(kmsg.NewPtrProduceRequest(), 9).(*kmsg.ProduceResponse).Topics[0].Partitions[0].BaseOffset)
+	}
+	// And without any buffer.
+	for range bulkBuffers {
+		r.bulk.taken <- struct{}{}
+	}
+	records = make([]byte, 3<<20)
+	require.Len(t, c.ask(kmsg.NewPtrFetchRequest(), 11).(*kmsg.FetchResponse).Topics[0].Partitions[0].RecordBatches, 3<<20)
+	c.ask(produceOf(3<<20), 9)
 	require.NoError(t, r.Stop(context.Background()))
 	_, err := c.Read(make([]byte, 1))
 	require.Equal(t, io.EOF, err, "the end is told")

@@ -1,0 +1,94 @@
+package server
+
+import "github.com/iggykafka/gateway/core/wire"
+
+// A transport such as TLS reads and writes records of 16 KiB, each by a system call
+// of its own, and each wakes the other side up. That costs more than to encrypt them.
+// So large requests and answers go through a buffer below the transport, in bulk.
+const (
+	// oneRecord is what a transport writes at once by itself, in bytes.
+	oneRecord = 16 << 10
+	// bulkSize is the size of the buffers, in bytes.
+	bulkSize = 1 << 20
+	// bulkBuffers is how many of them there are for all connections. Who finds none goes
+	// on without; slow clients can take them all, and then cost nothing but speed.
+	bulkBuffers = 32
+)
+
+// bulk lends the buffers.
+type bulk struct {
+	pool  *wire.Pool
+	taken chan struct{}
+}
+
+func newBulk(pool *wire.Pool) *bulk { return &bulk{pool, make(chan struct{}, bulkBuffers)} }
+
+// get returns a buffer for size bytes, or as many as there is room for; nil when all
+// buffers are taken.
+func (b *bulk) get(size int) *wire.Buffer {
+	select {
+	case b.taken <- struct{}{}:
+		return b.pool.Get(min(size, bulkSize))
+	default:
+		return nil
+	}
+}
+
+// put takes a buffer back. Nil is allowed.
+func (b *bulk) put(buffer *wire.Buffer) {
+	if buffer != nil {
+		b.pool.Put(buffer)
+		<-b.taken
+	}
+}
+
+// ahead is what a socket has read beyond what it was asked for. One goroutine uses it.
+type ahead struct {
+	buffer *wire.Buffer // nil: nothing
+	owner  *bulk        // of the buffer
+	at     int          // what comes before has been handed on
+	on     bool
+}
+
+// readAhead has the socket read in bulk, size bytes and what follows, if there is a
+// buffer for it.
+func (s *socket) readAhead(b *bulk, size int) {
+	if s.ahead.buffer == nil {
+		s.ahead = ahead{buffer: b.get(size), owner: b}
+	}
+	s.ahead.on = s.ahead.buffer != nil
+}
+
+// readNoMore ends that. What is left is handed on first.
+func (s *socket) readNoMore() {
+	if s.ahead.on = false; s.ahead.buffer != nil && s.ahead.at == len(s.ahead.buffer.B) {
+		s.giveBack()
+	}
+}
+
+// giveBack gives the buffer back, whatever is in it.
+func (s *socket) giveBack() {
+	if s.ahead.buffer != nil {
+		s.ahead.owner.put(s.ahead.buffer)
+		s.ahead = ahead{}
+	}
+}
+
+// fromAhead reads from the buffer, which it fills when it is empty.
+func (s *socket) fromAhead(p []byte) (int, error) {
+	a := &s.ahead
+	if a.at == len(a.buffer.B) {
+		if !a.on {
+			s.giveBack()
+			return s.fromConn(p)
+		}
+		n, err := s.fromConn(a.buffer.B[:cap(a.buffer.B)])
+		a.buffer.B, a.at = a.buffer.B[:n], 0
+		if n == 0 {
+			return 0, err
+		}
+	}
+	n := copy(p, a.buffer.B[a.at:])
+	a.at += n
+	return n, nil
+}
