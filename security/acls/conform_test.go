@@ -20,9 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open returns a list over a store of its own.
-func open(t testing.TB) *List { return over(t, embeddedtest.Open(t)) }
-
+// over returns a list over a store.
 func over(t testing.TB, entries backend.Entries) *List {
 	l := New(entries, Config{Max: 100})
 	require.NoError(t, l.Load(t.Context()))
