@@ -14,6 +14,7 @@ public class Tools {
     static final Map<String, List<String>> CLASSES = Map.ofEntries(
         Map.entry("kafka-topics", List.of("org.apache.kafka.tools.TopicCommand", "kafka.admin.TopicCommand")),
         Map.entry("kafka-configs", List.of("org.apache.kafka.tools.ConfigCommand", "kafka.admin.ConfigCommand")),
+        Map.entry("kafka-acls", List.of("org.apache.kafka.tools.AclCommand", "kafka.admin.AclCommand")),
         Map.entry("kafka-get-offsets", List.of("org.apache.kafka.tools.GetOffsetShell", "kafka.tools.GetOffsetShell")),
         Map.entry("kafka-consumer-groups", List.of("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "kafka.admin.ConsumerGroupCommand")),
         Map.entry("kafka-groups", List.of("org.apache.kafka.tools.GroupsCommand")),

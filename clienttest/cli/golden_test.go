@@ -119,8 +119,11 @@ func memoryDifferences(t *testing.T) {
 	})
 }
 
-// durable has groups outlive their members.
-func durable(c *app.Config) { c.Groups.Coordinator = "durable" }
+// durable has groups outlive their members, and ACLs for kafka-acls to manage.
+func durable(c *app.Config) {
+	c.Groups.Coordinator = "durable"
+	c.Authorization.Authorizer, c.Authorization.SuperUsers = "acls", []string{"User:ANONYMOUS"}
+}
 
 // rewriting says whether datadriven writes golden files instead of comparing.
 func rewriting() bool { return flag.Lookup("rewrite").Value.String() == "true" }
@@ -236,7 +239,7 @@ func (g *golden) command(line, stdin, only string) string {
 	}
 	var text strings.Builder
 	lines := strings.Split(g.normal(out.stdout), "\n")
-	if slices.Contains(command, "--list") || slices.Contains(command, "--export") {
+	if slices.Contains(command, "--list") || slices.Contains(command, "--export") || command[0] == "kafka-acls" {
 		slices.Sort(lines) // they come in any order
 	}
 	for _, printed := range lines {

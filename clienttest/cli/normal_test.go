@@ -42,6 +42,7 @@ var replacements = []struct {
 	{regexp.MustCompile(`"logDir":"[^"]*"`), `"logDir":"DIR"`},
 	{regexp.MustCompile(`"log_dirs":\["(/[^"]*|memory|iggy[^"]*)"`), `"log_dirs":["DIR"`},
 	{regexp.MustCompile(`(Valid states are: ).*`), "${1}LIST"},
+	{regexp.MustCompile(`(only supports operations ).*`), "${1}LIST"},
 	{regexp.MustCompile(`(CurrentTransactionStartOffset\s*\n)\d+`), "${1}ID"}, // of a producer
 	{regexp.MustCompile(`\b1(7[1-9]|[89]\d)\d{10}\b`), "NOW"},
 	// Of min.insync.replicas: in a list of changed configs, where a list of all configs says why it has its value, and
