@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
@@ -119,6 +120,20 @@ func yamlValue(f field) string {
 	return value
 }
 
+// shownValue is the value of a key without its secrets: one that is none, or the
+// password in a URL.
+func shownValue(f field) string {
+	if isSecret(f.key) && f.value.String() != "" {
+		return "(not shown)"
+	}
+	if u, err := url.Parse(formatField(f)); err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return fmt.Sprintf("%q", u.Redacted())
+		}
+	}
+	return yamlValue(f)
+}
+
 // showConfig writes each key, its value and its origin.
 func showConfig(w io.Writer, l loaded) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -129,11 +144,7 @@ func showConfig(w io.Writer, l loaded) {
 		if !set {
 			origin = "default"
 		}
-		value := yamlValue(f)
-		if isSecret(f.key) && f.value.String() != "" {
-			value = "(not shown)"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", f.key, value, origin)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.key, shownValue(f), origin)
 	}
 }
 

@@ -26,8 +26,12 @@ func (c Config) Validate() error {
 	var errs []error
 	if c.Endpoint != "" {
 		u, err := url.Parse(c.Endpoint)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			errs = append(errs, fmt.Errorf("tracing.endpoint: %q is not a URL; write http://host:port or https://host:port", c.Endpoint))
+		const remedy = "write http://host:port or https://host:port"
+		switch {
+		case err != nil || u.Opaque != "": // which may hold a password
+			errs = append(errs, fmt.Errorf("tracing.endpoint: is not a URL; %s", remedy))
+		case u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			errs = append(errs, fmt.Errorf("tracing.endpoint: %q is not a URL of HTTP; %s", u.Redacted(), remedy))
 		}
 	}
 	if !(c.SampleRatio >= 0 && c.SampleRatio <= 1) { // so that NaN is none
