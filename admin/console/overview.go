@@ -25,6 +25,7 @@ type overviewPage struct {
 	ClusterID  string
 	NodeID     int32
 	Address    string // "" before the gateway listens
+	Listeners  []shownListener
 	Version    string
 	Go         string
 	Dir        backend.LogDir
@@ -41,6 +42,9 @@ type overviewPage struct {
 	APIs       int
 }
 
+// shownListener is one of several listeners.
+type shownListener struct{ Name, Protocol, Address string }
+
 type stateCount struct {
 	State coordinator.State
 	Count int
@@ -52,6 +56,9 @@ func (c *Console) overview(ctx context.Context, _ *http.Request) (any, error) {
 	p := overviewPage{NodeID: c.Node.ID, Version: c.Version, Go: runtime.Version(), Mix: c.Mix.recent(), APIs: len(c.APIs)}
 	if host, port := c.Node.Address(); port >= 0 {
 		p.Address = net.JoinHostPort(host, strconv.Itoa(int(port)))
+	}
+	for _, l := range c.Node.Listeners() {
+		p.Listeners = append(p.Listeners, shownListener{l.Name, l.Protocol, net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port)))})
 	}
 	if len(p.Mix.Rates) > shownKeys {
 		p.Mix.Rates = p.Mix.Rates[:shownKeys]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/dispatch/dispatchtest"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/settings"
 )
 
 // Several listeners serve at once; each tells its clients its own address.
@@ -46,6 +47,8 @@ func TestSeveralListeners(t *testing.T) {
 	host, port := r.node.Address()
 	require.Equal(t, "127.0.0.1", host)
 	require.Equal(t, bound[0].Port, port)
+	require.Len(t, r.node.Listeners(), 3)
+	require.Equal(t, settings.Listener{Name: "external", Protocol: "GREETING", Host: "kafka.example.com", Port: 29093}, r.node.Listeners()[1])
 	require.NoError(t, r.Stop(context.Background()))
 	require.EqualValues(t, 1, g.closed.Load())
 }

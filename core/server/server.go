@@ -150,6 +150,11 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	s.node.Advertise(s.listeners[0].at.Host, s.listeners[0].at.Port)
+	var open []settings.Listener
+	for _, l := range s.listeners {
+		open = append(open, settings.Listener(l.at))
+	}
+	s.node.Listen(open)
 	for _, l := range s.listeners {
 		s.serve(l)
 	}

@@ -54,8 +54,29 @@ type Broker struct {
 // Node is this gateway as clients see it: the only broker of its cluster.
 type Node struct {
 	// ID is the node id (default 1; key node_id).
-	ID   int32
-	addr atomic.Pointer[address]
+	ID        int32
+	addr      atomic.Pointer[address]
+	listeners atomic.Pointer[[]Listener]
+}
+
+// Listener is a way into this gateway.
+type Listener struct {
+	// Name and Protocol are those of the configuration.
+	Name, Protocol string
+	// Host and Port are what its clients are told to connect to.
+	Host string
+	Port int32
+}
+
+// Listen sets the listeners that are open. The server calls it before it accepts.
+func (n *Node) Listen(listeners []Listener) { n.listeners.Store(&listeners) }
+
+// Listeners returns them; none before Listen.
+func (n *Node) Listeners() []Listener {
+	if l := n.listeners.Load(); l != nil {
+		return *l
+	}
+	return nil
 }
 
 type address struct {
@@ -63,8 +84,8 @@ type address struct {
 	port int32
 }
 
-// Advertise sets the address that clients are told to connect to. The server
-// calls it once it listens, before it accepts.
+// Advertise sets the address that clients of the first listener are told to connect
+// to. The server calls it once it listens, before it accepts.
 func (n *Node) Advertise(host string, port int32) { n.addr.Store(&address{host, port}) }
 
 // Address returns the advertised host and port, "" and −1 before Advertise.
