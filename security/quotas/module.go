@@ -2,6 +2,7 @@ package quotas
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,7 +85,7 @@ func provide(p params) (results, error) {
 		return results{}, err
 	}
 	made, err := choose(c.Keeper, p.Candidates)
-	if made == nil || err != nil {
+	if made == nil {
 		return results{}, err
 	}
 	list, _ := made.(security.QuotaList)
@@ -111,5 +112,12 @@ func choose(name string, candidates []Candidate) (security.Quotas, error) {
 		slices.Sort(names) // the order of a value group is random
 		return nil, fmt.Errorf("quotas.keeper: %q is none of %s", name, strings.Join(names, ", "))
 	}
-	return chosen.Make()
+	made, err := chosen.Make()
+	if err == nil && made == nil {
+		err = errors.New("nothing was made")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("quotas.keeper: %s: %w", name, err)
+	}
+	return made, nil
 }
