@@ -14,9 +14,10 @@ import (
 	"github.com/iggykafka/gateway/core/tracing"
 )
 
-// Module provides the chosen backend. It asks for a Choice and for what the
-// modules of all backends ask for; it makes none but the chosen one, and only
-// that one has hooks in the graph's lifecycle.
+// Module provides the chosen backend, and, where that is an Iggy server, the store over
+// it, for what knows Iggy's users; that is nil with another backend. It asks for a
+// Choice and for what the modules of all backends ask for; it makes none but the chosen
+// one, and only that one has hooks in the graph's lifecycle.
 var Module = fx.Module("backend", fx.Provide(provide))
 
 type params struct {
@@ -28,12 +29,22 @@ type params struct {
 	Tracer   *tracing.Tracer       `optional:"true"`
 }
 
-func provide(p params) (backend.Backend, error) {
+type results struct {
+	fx.Out
+	Backend backend.Backend
+	Iggy    *iggy.Store
+}
+
+func provide(p params) (results, error) {
 	b, err := p.choose()
-	if err != nil || p.Metrics == nil {
-		return b, err
+	if err != nil {
+		return results{}, err
 	}
-	return measured.New(b, p.Metrics, p.Tracer)
+	store, _ := b.(*iggy.Store)
+	if p.Metrics != nil {
+		b, err = measured.New(b, p.Metrics, p.Tracer)
+	}
+	return results{Backend: b, Iggy: store}, err
 }
 
 func (p params) choose() (backend.Backend, error) {

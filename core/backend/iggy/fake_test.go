@@ -27,6 +27,8 @@ import (
 // fakeServer has streams and topics as iggy-server 0.8.0 has them, its surprises
 // included, and no records.
 type fakeServer struct {
+	client.Users // nil: it has none
+
 	mu      sync.Mutex
 	streams map[string]map[string]*iggcon.Topic
 	later   map[*iggcon.Topic]uint64 // created_at after the next start

@@ -9,12 +9,12 @@ import (
 	"github.com/iggykafka/gateway/core/topicconfig"
 )
 
-// Module provides the Iggy backend. It asks for Config, *topicconfig.Catalog and
+// Module provides the Iggy backend, as it is and as a backend.Backend. It asks for Config, *topicconfig.Catalog and
 // *zap.Logger; it connects when the graph starts and lets go when the graph stops.
 // Metrics are registered where a prometheus.Registerer is provided. When another
 // gateway takes the internal stream over, it ends the program with exit code 1.
 // Options may be provided to set what Config does not.
-var Module = fx.Module("iggy", fx.Provide(Provide))
+var Module = fx.Module("iggy", fx.Provide(Provide, func(s *Store) backend.Backend { return s }))
 
 // Params is what the module asks for.
 type Params struct {
@@ -29,7 +29,7 @@ type Params struct {
 }
 
 // Provide is Module's constructor.
-func Provide(p Params) backend.Backend {
+func Provide(p Params) *Store {
 	opts := p.Options
 	if opts.Log == nil {
 		opts.Log = p.Log.Named("iggy")

@@ -84,6 +84,7 @@ type server interface {
 	client.Data
 	client.Topics
 	client.Peers
+	client.Users
 	// Stats needs the permission read_servers.
 	Stats(context.Context) (*iggcon.Stats, error)
 	// Generation grows with every new connection.

@@ -21,6 +21,7 @@ const (
 const (
 	codeClusterMetadata = 12
 	codeMe              = 20
+	codeLogin           = 38
 	codePoll            = 100
 	codeSend            = 101
 )

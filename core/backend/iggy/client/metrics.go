@@ -24,11 +24,15 @@ const (
 	opCreatePartitions operation = "create_partitions"
 	opUpdateTopic      operation = "update_topic"
 	opDeleteTopic      operation = "delete_topic"
+	opGetUser          operation = "get_user"
+	opGetUsers         operation = "get_users"
+	opCheckPassword    operation = "check_password"
 )
 
 var operations = []operation{
 	opSend, opPoll, opPing, opGetStats, opGetClients, opGetStream, opGetTopics, opGetTopic,
 	opCreateStream, opCreateTopic, opCreatePartitions, opUpdateTopic, opDeleteTopic,
+	opGetUser, opGetUsers, opCheckPassword,
 }
 
 // metrics are what the client counts. The names begin with kafka_gateway_iggy_.
