@@ -20,7 +20,7 @@ import (
 var (
 	commandLine = regexp.MustCompile("(?m)(?:`|^    )kafka-gateway (-*[a-z]+)(?: ([a-z]+))?")
 	// configBlock is an indented or fenced block that begins with a section.
-	configBlock = regexp.MustCompile(`(?m)^( *)(?:storage|iggy|groups|admin|metrics|tracing|telemetry):\n(?:(?:[ ]+[^\n]*|)\n)+`)
+	configBlock = regexp.MustCompile(`(?m)^( *)(?:storage|iggy|groups|admin|metrics|tracing|telemetry|listeners|tls|sasl|authorization|quotas|audit):\n(?:(?:[ ]+[^\n]*|)\n)+`)
 )
 
 // operatorPages are those that tell what to type and what to configure.
