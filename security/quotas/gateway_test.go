@@ -62,11 +62,18 @@ func setQuota(t *testing.T, addr, id, key string, value float64) {
 	require.NoError(t, altered[0].Err)
 }
 
-// send produces so many records of 8 KiB, one request after another, and returns how
+// size is that of a record; eight of them a second are the quota of these tests, which
+// every machine can do.
+const (
+	size  = 32 << 10
+	quota = 8 * size
+)
+
+// send produces so many records, one request after another, and returns how
 // long it took.
 func send(t *testing.T, c *kgo.Client, topic string, records int) time.Duration {
 	t.Helper()
-	value := make([]byte, 8<<10)
+	value := make([]byte, size)
 	began := time.Now()
 	for range records {
 		require.NoError(t, c.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: value}).FirstErr())
@@ -79,7 +86,7 @@ func send(t *testing.T, c *kgo.Client, topic string, records int) time.Duration 
 func TestProducer(t *testing.T) {
 	t.Parallel()
 	addr := start(t, nil)
-	setQuota(t, addr, "greedy", "producer_byte_rate", 1<<20)
+	setQuota(t, addr, "greedy", "producer_byte_rate", quota)
 	greedy, told := newClient(t, addr, "greedy")
 	good, untold := newClient(t, addr, "good")
 	done := make(chan struct{})
@@ -87,14 +94,14 @@ func TestProducer(t *testing.T) {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			good.ProduceSync(ctx, &kgo.Record{Topic: "good", Value: make([]byte, 8<<10)})
+			good.ProduceSync(ctx, &kgo.Record{Topic: "good", Value: make([]byte, size)})
 		}
 	}()
-	send(t, greedy, "greedy", 128) // the burst, and more
-	took := send(t, greedy, "greedy", 256)
+	send(t, greedy, "greedy", 8) // the burst, and more
+	took := send(t, greedy, "greedy", 16)
 	stop()
 	<-done
-	// 2 MiB at 1 MiB/s; on a machine that is busy it can only take longer.
+	// Two seconds' worth; on a machine that is busy it can only take longer.
 	require.Greater(t, took.Seconds(), 1.5)
 	require.Less(t, took.Seconds(), 20.0)
 	require.Positive(t, told.count.Load())
@@ -103,7 +110,7 @@ func TestProducer(t *testing.T) {
 	setQuota(t, addr, "greedy", "producer_byte_rate", 0)
 	require.NoError(t, greedy.ProduceSync(t.Context(), &kgo.Record{Topic: "greedy", Value: []byte("the last one to wait")}).FirstErr())
 	before := told.count.Load()
-	send(t, greedy, "greedy", 256)
+	send(t, greedy, "greedy", 16)
 	require.Equal(t, before, told.count.Load())
 }
 
@@ -112,9 +119,9 @@ func TestConsumer(t *testing.T) {
 	t.Parallel()
 	addr := start(t, nil)
 	producer, _ := newClient(t, addr, "producer")
-	const records = 384 // 3 MiB
+	const records = 24 // three seconds' worth
 	send(t, producer, "t", records)
-	setQuota(t, addr, "greedy", "consumer_byte_rate", 1<<20)
+	setQuota(t, addr, "greedy", "consumer_byte_rate", quota)
 	consumer, told := newClient(t, addr, "greedy", kgo.ConsumeTopics("t"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchMaxWait(100*time.Millisecond))
 	began := time.Now()
@@ -153,12 +160,12 @@ func TestRequestTime(t *testing.T) {
 func TestNoAcks(t *testing.T) {
 	t.Parallel()
 	addr := start(t, nil)
-	setQuota(t, addr, "greedy", "producer_byte_rate", 1<<20)
+	setQuota(t, addr, "greedy", "producer_byte_rate", quota)
 	c, told := newClient(t, addr, "greedy", kgo.RequiredAcks(kgo.NoAck()))
-	send(t, c, "greedy", 128) // 1 MiB: 0.6 s beyond the burst
+	send(t, c, "greedy", 8) // 0.6 seconds beyond the burst
 	began := time.Now()
 	reader, _ := newClient(t, addr, "reader", kgo.ConsumeTopics("greedy"), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	for n := 0; n < 128; {
+	for n := 0; n < 8; {
 		fetched := reader.PollFetches(t.Context())
 		require.NoError(t, fetched.Err())
 		n += fetched.NumRecords()
@@ -173,7 +180,7 @@ func TestConfigured(t *testing.T) {
 	addr := start(t, func(c *app.Config) { c.Quotas.ProducerByteRate = 64 << 10 })
 	for _, id := range []string{"one", "another", ""} {
 		c, told := newClient(t, addr, id)
-		send(t, c, "t", 8)
+		send(t, c, "t", 4)
 		require.Positive(t, told.count.Load(), "%q", id)
 	}
 }
@@ -189,7 +196,7 @@ func TestRestart(t *testing.T) {
 	t.Run("still there", func(t *testing.T) {
 		addr := start(t, stored)
 		c, told := newClient(t, addr, "greedy")
-		send(t, c, "t", 8)
+		send(t, c, "t", 4)
 		require.Positive(t, told.count.Load())
 		found, err := kadm.NewClient(c).DescribeClientQuotas(t.Context(), false, nil)
 		require.NoError(t, err)
