@@ -22,6 +22,9 @@ import (
 // user is who may do only what is granted; everybody else is a super user.
 const user = "alice"
 
+// shortLag is lag where what was prepared has been seen already.
+const shortLag = time.Second
+
 // subject is something that the user asks for under different grants.
 type subject struct {
 	name string
@@ -74,7 +77,7 @@ func TestAuthorization(t *testing.T) {
 		defer s.hangUp()
 	}
 	awaitCoordinator(t, kafka.super)
-	permitted := newAllowances(slices.Concat(allowedUnderGrants, toolAllowances))
+	permitted := newAllowances(slices.Concat(allowedUnderGrants, toolAllowances, userAllowances))
 	attempt := 0
 	for _, subject := range subjects {
 		t.Run(subject.name, func(t *testing.T) {
@@ -109,7 +112,7 @@ func ask(t *testing.T, name string, kafka, gateway server, q question, v int16, 
 	}
 	st := step{name: q.name, min: q.min, max: q.max, build: q.build, capture: q.capture}
 	ours := exchange(t, gateway.user, st, v)
-	theirs := settled(t, kafka.user, st, v, name, ours, permitted.list)
+	theirs := settled(t, kafka.user, st, v, name, ours, permitted.list, shortLag)
 	for _, difference := range compare(name, theirs, ours, permitted) {
 		t.Error(difference)
 	}
@@ -197,13 +200,18 @@ func kafkaServer(t *testing.T) server {
 	t.Cleanup(controller.hangUp)
 	s.grant = func(t *testing.T, grants []security.ACL) {
 		t.Helper()
-		s.super.must(t, dropGrants(), createGrants(grants))
 		// The broker and the controller, to which it forwards, have authorizers of
 		// their own, which follow.
-		for _, at := range []*side{s.super, controller} {
-			require.Eventually(t, func() bool { return shownGrants(at.ask(t, describeGrants(), nil)) == len(grants) },
-				wait, 10*time.Millisecond, "the grants do not arrive")
+		await := func(n int) {
+			for _, at := range []*side{s.super, controller} {
+				require.Eventually(t, func() bool { return shownGrants(at.ask(t, describeGrants(), nil)) == n },
+					wait, 10*time.Millisecond, "the grants do not arrive")
+			}
 		}
+		s.super.must(t, dropGrants())
+		await(0)
+		s.super.must(t, createGrants(grants))
+		await(len(grants))
 	}
 	return s
 }
@@ -288,9 +296,15 @@ func (r *rules) Authorize(_ context.Context, who security.Requester, op kmsg.ACL
 }
 
 func (r *rules) AuthorizeAny(_ context.Context, who security.Requester, op kmsg.ACLOperation, on kmsg.ACLResourceType) bool {
-	return who.ClientID != user || slices.ContainsFunc(*r.grants.Load(), func(a security.ACL) bool {
-		return a.Type == on && a.Permission == kmsg.ACLPermissionTypeAllow && (a.Operation == op || a.Operation == kmsg.ACLOperationAll)
-	})
+	grants := func(permission kmsg.ACLPermissionType) func(security.ACL) bool {
+		return func(a security.ACL) bool {
+			about := a.Type == on && a.Permission == permission && (a.Operation == op || a.Operation == kmsg.ACLOperationAll)
+			return about && (permission == kmsg.ACLPermissionTypeAllow || a.Name == "*")
+		}
+	}
+	all := *r.grants.Load()
+	return who.ClientID != user ||
+		slices.ContainsFunc(all, grants(kmsg.ACLPermissionTypeAllow)) && !slices.ContainsFunc(all, grants(kmsg.ACLPermissionTypeDeny))
 }
 
 // covers reports whether who may do one thing may do another.

@@ -45,7 +45,7 @@ func TestAgainstKafka(t *testing.T) {
 				for v := st.min; v <= st.max; v++ {
 					name := fmt.Sprintf("%s/%s v%d", s.name, st.name, v)
 					ours := exchange(t, gateway, st, v)
-					found := compare(name, settled(t, kafka, st, v, name, ours, allowed), ours, permitted)
+					found := compare(name, settled(t, kafka, st, v, name, ours, allowed, lag), ours, permitted)
 					for _, difference := range found {
 						t.Error(difference)
 					}
@@ -67,11 +67,12 @@ func exchange(t *testing.T, s *side, st step, version int16) map[string]string {
 // controller has it, and may answer the next question from metadata that lag
 // behind. So a question about metadata is put again for a while when the answer
 // is not the gateway's.
-func settled(t *testing.T, kafka *side, st step, version int16, name string, ours map[string]string, allowed []allowance) map[string]string {
+func settled(t *testing.T, kafka *side, st step, version int16, name string, ours map[string]string, allowed []allowance, lag time.Duration) map[string]string {
 	t.Helper()
 	answer := exchange(t, kafka, st, version)
 	switch kmsg.Key(st.build(kafka, version).Key()) {
-	case kmsg.Metadata, kmsg.DescribeTopicPartitions, kmsg.DescribeConfigs, kmsg.DescribeCluster, kmsg.DescribeLogDirs:
+	case kmsg.Metadata, kmsg.DescribeTopicPartitions, kmsg.DescribeConfigs, kmsg.DescribeCluster, kmsg.DescribeLogDirs,
+		kmsg.DescribeUserSCRAMCredentials, kmsg.DescribeClientQuotas:
 		for end := time.Now().Add(lag); len(compare(name, answer, ours, newAllowances(allowed))) > 0 && time.Now().Before(end); {
 			time.Sleep(pause)
 			answer = exchange(t, kafka, st, version)

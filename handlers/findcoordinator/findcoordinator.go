@@ -8,6 +8,7 @@
 package findcoordinator
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -54,8 +55,9 @@ type finder struct{ node *settings.Node }
 func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.FindCoordinatorRequest) (*kmsg.FindCoordinatorResponse, error) {
 	resp := kmsg.NewPtrFindCoordinatorResponse()
 	answer := f.answer(call.Listener, req.CoordinatorType)
+	all := denialOfAll(ctx, call, req)
 	if req.Version < several {
-		if denied := denial(ctx, call, req, req.CoordinatorKey); denied != nil {
+		if denied := cmp.Or(all, denial(ctx, call, req.CoordinatorType, req.CoordinatorKey)); denied != nil {
 			resp.ErrorCode, resp.ErrorMessage = denied.code, &denied.text
 			resp.NodeID, resp.Port = -1, -1
 			return resp, nil
@@ -75,7 +77,7 @@ func (f finder) find(ctx context.Context, call handler.Call, req *kmsg.FindCoord
 	resp.Coordinators = make([]kmsg.FindCoordinatorResponseCoordinator, len(req.CoordinatorKeys))
 	for i, key := range req.CoordinatorKeys {
 		entry := &resp.Coordinators[i]
-		if denied := denial(ctx, call, req, key); denied != nil {
+		if denied := cmp.Or(all, denial(ctx, call, req.CoordinatorType, key)); denied != nil {
 			entry.Default()
 			entry.ErrorCode, entry.ErrorMessage = denied.code, new(string)
 			if req.CoordinatorType == typeShare { // Kafka has words for this one alone
@@ -103,13 +105,20 @@ var (
 )
 
 // denial is the refusal of a key that the caller may not look for; nil where it may.
-func denial(ctx context.Context, call handler.Call, req *kmsg.FindCoordinatorRequest, key string) *denied {
-	switch kind := req.CoordinatorType; {
+func denial(ctx context.Context, call handler.Call, kind int8, key string) *denied {
+	switch {
 	case kind == typeGroup && !call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeGroup, key):
 		return groupDenied
 	case kind == typeTransaction && !call.Allowed(ctx, kmsg.ACLOperationDescribe, kmsg.ACLResourceTypeTransactionalId, key):
 		return transactionDenied
-	case kind == typeShare && req.Version >= shareGroups && !call.AllowedCluster(ctx, kmsg.ACLOperationClusterAction):
+	}
+	return nil
+}
+
+// denialOfAll is the refusal of every key of a request; nil where none is.
+func denialOfAll(ctx context.Context, call handler.Call, req *kmsg.FindCoordinatorRequest) *denied {
+	share := req.CoordinatorType == typeShare && req.Version >= shareGroups
+	if share && !call.AllowedCluster(ctx, kmsg.ACLOperationClusterAction) {
 		return clusterDenied
 	}
 	return nil
