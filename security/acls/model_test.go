@@ -102,26 +102,36 @@ func allows(allowed, op kmsg.ACLOperation) bool {
 	return allowed == kmsg.ACLOperationAll || allowed == op
 }
 
+// What is drawn is from few values, so that ACLs meet each other and the questions.
 var (
-	someUsers    = []string{"User:a", "User:b", "User:*", "Group:a", "User:"}
-	someHosts    = []string{"*", "*", "10.0.0.1", "10.0.0.2", "10.0.0.0/31", "::1", "2001:db8::/32"}
-	someAddrs    = []string{"10.0.0.1", "10.0.0.2", "::1", "2001:db8::7"}
-	someNames    = rapid.StringMatching(`[ab]{1,5}|\*|hardcode|hard|h`)
-	someTypes    = []kmsg.ACLResourceType{kmsg.ACLResourceTypeTopic, kmsg.ACLResourceTypeTopic, kmsg.ACLResourceTypeGroup}
-	somePatterns = []kmsg.ACLResourcePatternType{kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLResourcePatternTypePrefixed}
-	permissions  = []kmsg.ACLPermissionType{kmsg.ACLPermissionTypeAllow, kmsg.ACLPermissionTypeAllow, kmsg.ACLPermissionTypeDeny}
-	operations   = rapid.Map(rapid.Int8Range(2, 15), func(n int8) kmsg.ACLOperation { return kmsg.ACLOperation(n) })
+	someUsers    = rapid.SampledFrom([]string{"User:a", "User:a", "User:a", "User:*", "User:b", "Group:a", "User:"})
+	someHosts    = rapid.SampledFrom([]string{"*", "*", "*", "10.0.0.1", "10.0.0.2", "10.0.0.0/31", "::1", "2001:db8::/32"})
+	someNames    = rapid.SampledFrom([]string{"*", "*", "a", "aa", "ab", "aba", "abb", "b", "ba", "bb", "h", "hardcode"})
+	someTypes    = rapid.SampledFrom([]kmsg.ACLResourceType{kmsg.ACLResourceTypeTopic, kmsg.ACLResourceTypeTopic, kmsg.ACLResourceTypeTopic, kmsg.ACLResourceTypeGroup})
+	somePatterns = rapid.SampledFrom([]kmsg.ACLResourcePatternType{kmsg.ACLResourcePatternTypeLiteral, kmsg.ACLResourcePatternTypePrefixed})
+	permissions  = rapid.SampledFrom([]kmsg.ACLPermissionType{kmsg.ACLPermissionTypeAllow, kmsg.ACLPermissionTypeAllow, kmsg.ACLPermissionTypeDeny})
+	operations   = rapid.OneOf(
+		rapid.SampledFrom([]kmsg.ACLOperation{kmsg.ACLOperationRead, kmsg.ACLOperationRead, kmsg.ACLOperationDescribe, kmsg.ACLOperationAll}),
+		rapid.Map(rapid.Int8Range(2, int8(lastOperation)), func(n int8) kmsg.ACLOperation { return kmsg.ACLOperation(n) }),
+	)
+)
+
+// What is asked of every list.
+var (
+	askedBy = []security.Principal{security.User("a"), security.User("c"), {Type: "Group", Name: "a"}, security.User("")}
+	askedAt = []string{"10.0.0.1", "10.0.0.2", "::1", "2001:db8::7"}
+	askedOf = []string{"a", "aa", "aab", "ab", "aba", "abab", "b", "bab", "c", "*", "hardcode", ""}
 )
 
 func drawACL(t *rapid.T) security.ACL {
 	return security.ACL{
-		Type:       rapid.SampledFrom(someTypes).Draw(t, "type"),
-		Pattern:    rapid.SampledFrom(somePatterns).Draw(t, "pattern"),
+		Type:       someTypes.Draw(t, "type"),
+		Pattern:    somePatterns.Draw(t, "pattern"),
 		Name:       someNames.Draw(t, "name"),
-		Principal:  rapid.SampledFrom(someUsers).Draw(t, "principal"),
-		Host:       rapid.SampledFrom(someHosts).Draw(t, "host"),
+		Principal:  someUsers.Draw(t, "principal"),
+		Host:       someHosts.Draw(t, "host"),
 		Operation:  operations.Draw(t, "operation"),
-		Permission: rapid.SampledFrom(permissions).Draw(t, "permission"),
+		Permission: permissions.Draw(t, "permission"),
 	}
 }
 
@@ -134,24 +144,28 @@ func TestModel(t *testing.T) {
 			allowIfNone: rapid.Bool().Draw(t, "allow if none"),
 		}
 		ix := newIndex(m.acls)
-		for range 20 {
-			kind, name := security.User, rapid.SampledFrom([]string{"a", "b", "c", ""}).Draw(t, "user")
-			who := kind(name)
-			if rapid.Bool().Draw(t, "group") {
-				who.Type = "Group"
-			}
-			host := rapid.SampledFrom(someAddrs).Draw(t, "address")
-			op := operations.Draw(t, "asked")
-			on := security.Resource{Type: rapid.SampledFrom(someTypes).Draw(t, "on"), Name: someNames.Draw(t, "of")}
-			c := func() *client { return &client{principal: who, host: host} }
-			if got, want := ix.authorize(c(), op, on, m.allowIfNone), m.authorize(who, host, op, on); got != want {
-				t.Fatalf("%s from %s %s %s %q: %v, want %v", who, host, op, on.Type, on.Name, got, want)
-			}
-			if got, want := ix.authorizeAny(c(), op, on.Type, m.allowIfNone), m.authorizeAny(who, host, op, on.Type); got != want {
-				t.Fatalf("%s from %s %s any %s: %v, want %v", who, host, op, on.Type, got, want)
+		for _, who := range askedBy {
+			for _, host := range askedAt {
+				for op := kmsg.ACLOperationRead; op <= lastOperation; op++ {
+					same(t, m, ix, who, host, op)
+				}
 			}
 		}
 	})
+}
+
+// same asks the model and the index about all names, and about any.
+func same(t *rapid.T, m model, ix *index, who security.Principal, host string, op kmsg.ACLOperation) {
+	const topic = kmsg.ACLResourceTypeTopic
+	for _, name := range askedOf {
+		on := security.Resource{Type: topic, Name: name}
+		if got, want := ix.authorize(&client{principal: who, host: host}, op, on, m.allowIfNone), m.authorize(who, host, op, on); got != want {
+			t.Fatalf("%s from %s %s topic %q: %v, want %v", who, host, op, name, got, want)
+		}
+	}
+	if got, want := ix.authorizeAny(&client{principal: who, host: host}, op, topic, m.allowIfNone), m.authorizeAny(who, host, op, topic); got != want {
+		t.Fatalf("%s from %s %s any topic: %v, want %v", who, host, op, got, want)
+	}
 }
 
 // A list to which ACLs are added and from which they are removed answers as one that
@@ -174,18 +188,14 @@ func TestChangesModel(t *testing.T) {
 				}
 				continue
 			}
-			f := drawFilter(t)
-			var chosen []security.ACL
-			for _, a := range acls {
-				if matches(f, a) {
-					chosen = append(chosen, a)
-				}
+			for range 10 {
+				describesAs(t, l, acls, drawFilter(t))
 			}
-			slices.SortFunc(chosen, compare)
-			found, _ := l.DescribeACLs(t.Context(), f)
+			f := drawFilter(t)
+			chosen := describesAs(t, l, acls, f)
 			deleted := l.DeleteACLs(t.Context(), []security.ACLFilter{f})[0]
-			if !slices.Equal(found, chosen) || !slices.Equal(deleted.ACLs, chosen) || deleted.Err != nil {
-				t.Fatalf("%+v\nchooses %v\ndeletes %v, %v\nwant %v", f, found, deleted.ACLs, deleted.Err, chosen)
+			if !slices.Equal(deleted.ACLs, chosen) || deleted.Err != nil {
+				t.Fatalf("%+v\ndeletes %v, %v\nwant %v", f, deleted.ACLs, deleted.Err, chosen)
 			}
 			acls = slices.DeleteFunc(acls, func(a security.ACL) bool { return slices.Contains(chosen, a) })
 		}
@@ -196,13 +206,28 @@ func TestChangesModel(t *testing.T) {
 	})
 }
 
+// describesAs compares what a filter chooses of a list with what it chooses of acls, and
+// returns that.
+func describesAs(t *rapid.T, l *List, acls []security.ACL, f security.ACLFilter) (chosen []security.ACL) {
+	for _, a := range acls {
+		if matches(f, a) {
+			chosen = append(chosen, a)
+		}
+	}
+	slices.SortFunc(chosen, compare)
+	if found, err := l.DescribeACLs(t.Context(), f); err != nil || !slices.Equal(found, chosen) {
+		t.Fatalf("%+v\nchooses %v, %v\nwant %v", f, found, err, chosen)
+	}
+	return chosen
+}
+
 func drawFilter(t *rapid.T) security.ACLFilter {
 	return security.ACLFilter{
 		Type:       rapid.SampledFrom([]kmsg.ACLResourceType{1, 1, 2, 3}).Draw(t, "type"),
 		Pattern:    kmsg.ACLResourcePatternType(rapid.Int8Range(1, 4).Draw(t, "pattern")),
 		Name:       rapid.Ptr(someNames, true).Draw(t, "name"),
-		Principal:  rapid.Ptr(rapid.SampledFrom(someUsers), true).Draw(t, "principal"),
-		Host:       rapid.Ptr(rapid.SampledFrom(someHosts), true).Draw(t, "host"),
+		Principal:  rapid.Ptr(someUsers, true).Draw(t, "principal"),
+		Host:       rapid.Ptr(someHosts, true).Draw(t, "host"),
 		Operation:  rapid.SampledFrom([]kmsg.ACLOperation{1, 1, 2, 3}).Draw(t, "operation"),
 		Permission: rapid.SampledFrom([]kmsg.ACLPermissionType{1, 1, 2, 3}).Draw(t, "permission"),
 	}
