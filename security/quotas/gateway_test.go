@@ -215,3 +215,55 @@ func TestNone(t *testing.T) {
 	_, err := kadm.NewClient(c).DescribeClientQuotas(t.Context(), false, nil)
 	require.ErrorContains(t, err, "too old")
 }
+
+// call sends one request on a connection of its own: the one before may be muted.
+func call[R kmsg.Response](t *testing.T, addr, id string, req kmsg.Request) R {
+	t.Helper()
+	c, err := rawclient.Dial(addr, id)
+	require.NoError(t, err)
+	defer c.Close()
+	resp, err := c.Call(req)
+	require.NoError(t, err)
+	return resp.(R)
+}
+
+// Who changes too many partitions is refused or throttled, by the version, and
+// creates none on the way; another client is not hurt (KIP-599).
+func TestPartitionChangesOfAClient(t *testing.T) {
+	t.Parallel()
+	addr := start(t, nil)
+	setQuota(t, addr, "greedy", "controller_mutation_rate", 1)
+	create := func(id string, version int16, topic string) (code int16, throttle int32) {
+		req := kmsg.NewPtrCreateTopicsRequest()
+		req.Version, req.TimeoutMillis = version, 10_000
+		new := kmsg.NewCreateTopicsRequestTopic()
+		new.Topic, new.NumPartitions, new.ReplicationFactor = topic, 100, 1
+		req.Topics = append(req.Topics, new)
+		resp := call[*kmsg.CreateTopicsResponse](t, addr, id, req)
+		return resp.Topics[0].ErrorCode, resp.ThrottleMillis
+	}
+	code, throttle := create("greedy", 7, "first")
+	require.Zero(t, code)
+	require.Zero(t, throttle)
+	code, throttle = create("greedy", 7, "refused")
+	require.EqualValues(t, 89, code)
+	require.Greater(t, throttle, int32(30_000))
+	code, throttle = create("greedy", 5, "throttled")
+	require.Zero(t, code)
+	require.Greater(t, throttle, int32(130_000))
+	code, _ = create("good", 7, "good")
+	require.Zero(t, code)
+
+	remove := kmsg.NewPtrDeleteTopicsRequest()
+	remove.Version, remove.TimeoutMillis, remove.TopicNames = 5, 10_000, []string{"first"}
+	require.EqualValues(t, 89, call[*kmsg.DeleteTopicsResponse](t, addr, "greedy", remove).Topics[0].ErrorCode)
+	grow := kmsg.NewPtrCreatePartitionsRequest()
+	grow.Version, grow.TimeoutMillis = 3, 10_000
+	grow.Topics = []kmsg.CreatePartitionsRequestTopic{{Topic: "first", Count: 101}}
+	require.EqualValues(t, 89, call[*kmsg.CreatePartitionsResponse](t, addr, "greedy", grow).Topics[0].ErrorCode)
+	look, name := kmsg.NewPtrMetadataRequest(), "on-the-way"
+	look.Version, look.AllowAutoTopicCreation = 9, true
+	look.Topics = []kmsg.MetadataRequestTopic{{Topic: &name}}
+	require.EqualValues(t, 3, call[*kmsg.MetadataResponse](t, addr, "greedy", look).Topics[0].ErrorCode)
+	require.Zero(t, call[*kmsg.MetadataResponse](t, addr, "good", look).Topics[0].ErrorCode)
+}
