@@ -172,6 +172,8 @@ func (c *conn) answer(t *turn) error {
 	case c.caller.Session != nil && c.caller.Session.Failed():
 		return errLoginRefused
 	}
+	// A client that used too much would otherwise hold the memory of others meanwhile.
+	t.lease.Release()
 	c.mute(c.caller.Throttled())
 	return nil
 }

@@ -84,6 +84,21 @@ func TestThrottledSilence(t *testing.T) {
 	})
 }
 
+// A throttled client holds nothing of the memory budget.
+func TestThrottledHoldsNoMemory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &quotas{}
+		q.throttle.Store(int64(time.Hour))
+		r := pipesWith(t, []Option{WithQuotas(q)}, nil, dispatchtest.Produce())
+		c := r.pipe()
+		c.ask(produceOf(1<<20), 9)
+		synctest.Wait()
+		require.Zero(t, r.budget.Stats().Used)
+		c.Close()
+	})
+}
+
 // metered is a handler whose requests count for producer_byte_rate.
 type metered struct{ handler.Handler }
 
