@@ -10,7 +10,7 @@ import (
 
 // Options say how a server is.
 type Options struct {
-	// Username and Password are those of the one user.
+	// Username and Password are those of the root user.
 	Username, Password string
 	// TLS has the server speak TLS when it is set.
 	TLS *tls.Config
@@ -51,7 +51,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{options: o, port: port, handlers: handlers(), store: newStore()}, nil
+	s := &Server{options: o, port: port, handlers: handlers(), store: newStore()}
+	s.users.add(&user{id: rootUser, name: o.Username, password: o.Password, status: active, permissions: rootPermissions, created: stamp().now})
+	return s, nil
 }
 
 // Address is host:port, the same in every life.

@@ -50,14 +50,21 @@ func (s *Server) login(c *conn, body *reader) (uint32, []byte) {
 		return errInvalidUsername, nil
 	case len(password) < minPassword || len(password) > maxPassword:
 		return errInvalidPassword, nil
-	case username != s.options.Username || password != s.options.Password:
-		return errInvalidCredentials, nil
 	}
-	return s.welcome(c)
+	switch u := s.userNamed(username); {
+	case u == nil:
+		return errInvalidCredentials, nil
+	case u.status == inactive:
+		return errUserInactive, nil
+	case u.password != password:
+		return errInvalidCredentials, nil
+	default:
+		return s.welcome(c, u.id)
+	}
 }
 
-func (s *Server) welcome(c *conn) (uint32, []byte) {
-	c.user = rootUser
+func (s *Server) welcome(c *conn, user uint32) (uint32, []byte) {
+	c.user = user
 	var w writer
 	w.u32(c.user)
 	return 0, w
@@ -73,7 +80,7 @@ func (s *Server) loginWithToken(c *conn, body *reader) (uint32, []byte) {
 	case t.expired():
 		return errTokenExpired, nil
 	}
-	return s.welcome(c)
+	return s.welcome(c, rootUser)
 }
 
 func (s *Server) logout(c *conn, _ *reader) (uint32, []byte) {

@@ -8,6 +8,7 @@ type store struct {
 	clients    map[uint32]*conn
 	lastClient uint32
 	tokens     map[string]token // by the token itself
+	users      slab[user]
 }
 
 func newStore() store {

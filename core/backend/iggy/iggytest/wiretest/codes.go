@@ -8,6 +8,13 @@ const (
 	GetMe              = 20
 	GetClient          = 21
 	GetClients         = 22
+	GetUser            = 31
+	GetUsers           = 32
+	CreateUser         = 33
+	DeleteUser         = 34
+	UpdateUser         = 35
+	UpdatePermissions  = 36
+	ChangePassword     = 37
 	LoginUser          = 38
 	LogoutUser         = 39
 	GetTokens          = 41
