@@ -56,6 +56,9 @@ func newLimiter(c Config) *limiter {
 // enter waits for the turn of a token from host; leave ends it. The error is that
 // of ctx.
 func (l *limiter) enter(ctx context.Context, host string) (leave func(), err error) {
+	if err := ctx.Err(); err != nil { // select may not look at it
+		return nil, err
+	}
 	from := sourceOf(host)
 	own := l.join(from)
 	select {
