@@ -48,7 +48,9 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 	}
 	ids, denied := visible(ctx, call, distinct(req.Groups))
 	tab := newTab(req.Version, len(ids)+len(denied), call)
-	tab.refuse(denied)
+	if err := tab.refuse(denied); err != nil {
+		return nil, err
+	}
 	found, err := d.groups.Describe(ctx, ids, tab.bill())
 	if errors.Is(err, coordinator.ErrTooLarge) {
 		return nil, fmt.Errorf("DescribeGroups answer of at least %d bytes, max_frame_size is %d: %w", tab.tooLarge(), call.MaxFrame, err)

@@ -2,6 +2,7 @@ package describegroups
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/handler"
@@ -34,11 +35,16 @@ func newTab(version int16, groups int, call handler.Call) *tab {
 	return &tab{version: version, call: call, frame: frame}
 }
 
-// refuse prices the entries of groups that the caller may not describe.
-func (t *tab) refuse(ids []string) {
+// refuse prices the entries of groups that the caller may not describe. It fails
+// when they alone are too large: the coordinator is asked about other groups, if any.
+func (t *tab) refuse(ids []string) error {
 	for _, id := range ids {
 		t.frame += groupPrice(t.version, &coordinator.Lengths{Group: id})
 	}
+	if limit := int64(t.call.MaxFrame); len(ids) > 0 && t.frame > limit {
+		return fmt.Errorf("DescribeGroups answer of at least %d bytes, max_frame_size is %d", t.frame, limit)
+	}
+	return nil
 }
 
 // bill hands the tab to the coordinator, which leaves the frame to us.

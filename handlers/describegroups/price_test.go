@@ -149,6 +149,28 @@ func TestLengthsFollowChanges(t *testing.T) {
 	})
 }
 
+// Groups that the caller may not describe are priced as they are encoded, up to the
+// last byte of the limit.
+func TestPriceOfRefusedGroups(t *testing.T) {
+	t.Parallel()
+	ids := []string{"", "a", strings.Repeat("x", 126), strings.Repeat("y", 127)}
+	for v := int16(0); v <= 6; v++ {
+		resp := kmsg.NewPtrDescribeGroupsResponse()
+		resp.Version = v
+		for _, id := range ids {
+			resp.Groups = append(resp.Groups, refuse(id))
+		}
+		size := 4 + len(resp.AppendTo(nil))
+		if resp.IsFlexible() {
+			size++
+		}
+		fits := newTab(v, len(ids), handler.Call{MaxFrame: size})
+		require.NoError(t, fits.refuse(ids), "v%d", v)
+		require.EqualValues(t, size, fits.frame, "v%d", v)
+		require.Error(t, newTab(v, len(ids), handler.Call{MaxFrame: size - 1}).refuse(ids), "v%d", v)
+	}
+}
+
 func TestDistinctKeepsTheOrderOfFirstAppearance(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"b", "a", ""}, distinct([]string{"b", "a", "b", "", "a", ""}))
