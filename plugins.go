@@ -92,6 +92,7 @@ import (
 	"github.com/iggykafka/gateway/security/acls"
 	"github.com/iggykafka/gateway/security/audit"
 	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/iggyusers"
 	"github.com/iggykafka/gateway/security/oauthbearer"
 	"github.com/iggykafka/gateway/security/plain"
 	"github.com/iggykafka/gateway/security/quotas"
@@ -135,7 +136,7 @@ func Security() fx.Option {
 		ssl.Module, audit.Module,
 		users.Module, scram.Module,
 		sasl.Module,
-		plain.Module,
+		plain.Module, iggyusers.Candidate,
 		oauthbearer.Module,
 	)
 }

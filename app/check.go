@@ -42,6 +42,7 @@ func boundsOf(f field) bounds {
 		"storage.compaction.rate_bytes",  // 0: any
 		"quotas.producer_byte_rate",      // 0: any
 		"quotas.consumer_byte_rate",      // 0: any
+		"sasl.iggy.cache_time",           // 0: nothing is remembered
 		"sasl.max_reauth",                // 0: as long as what the client logged in with
 		"sasl.failure_delay",             // 0: not at all
 		"sasl.max_failure_delay",         // 0: not at all

@@ -17,6 +17,7 @@ import (
 	"github.com/iggykafka/gateway/core/tracing"
 	"github.com/iggykafka/gateway/security/audit"
 	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/iggyusers"
 	"github.com/iggykafka/gateway/security/oauthbearer"
 	"github.com/iggykafka/gateway/security/plain"
 	"github.com/iggykafka/gateway/security/quotas"
@@ -77,14 +78,18 @@ type Storage struct {
 
 // SASL is the section "sasl".
 type SASL struct {
-	Logins      sasl.Config        `koanf:",squash"`
-	Users       users.Config       `koanf:",squash"`
-	Plain       plain.Config       `koanf:"plain"`
+	Logins sasl.Config  `koanf:",squash"`
+	Users  users.Config `koanf:",squash"`
+	Plain  plain.Config `koanf:"plain"`
+	// Iggy is about the users of an Iggy server that log in by PLAIN.
+	Iggy        iggyusers.Config   `koanf:"iggy"`
 	OAuthBearer oauthbearer.Config `koanf:"oauthbearer"`
 }
 
 // Validate reports every value that cannot work, one line each.
-func (s SASL) Validate() error { return errors.Join(s.Logins.Validate(), s.OAuthBearer.Validate()) }
+func (s SASL) Validate() error {
+	return errors.Join(s.Logins.Validate(), s.Iggy.Validate(), s.OAuthBearer.Validate())
+}
 
 // Message is the section "message".
 type Message struct {
@@ -132,7 +137,7 @@ func DefaultConfig() Config {
 		Telemetry: telemetry.DefaultConfig(),
 
 		SASL: SASL{
-			Logins: sasl.DefaultConfig(), Plain: plain.DefaultConfig(), OAuthBearer: oauthbearer.DefaultConfig(),
+			Logins: sasl.DefaultConfig(), Plain: plain.DefaultConfig(), Iggy: iggyusers.DefaultConfig(), OAuthBearer: oauthbearer.DefaultConfig(),
 		},
 		Authorization: authorizer.DefaultConfig(),
 		Quotas:        quotas.DefaultConfig(),

@@ -36,7 +36,7 @@ func (l loaded) options(log *zap.Logger) fx.Option {
 			c.Server, c.Admin, c.Metrics, c.Tracing, c.Telemetry, c.Groups, chosen.Choice(c.Storage.Backend), c.Storage.Config, c.Iggy,
 			c.Topics, c.Fetch, c.Offsets, c.Authorization, c.Quotas,
 			c.TLS, c.Audit,
-			c.SASL.Logins, c.SASL.Users, c.SASL.Plain, c.SASL.OAuthBearer,
+			c.SASL.Logins, c.SASL.Users, c.SASL.Plain, c.SASL.Iggy, c.SASL.OAuthBearer,
 			iggy.Options{ProducerExpiration: c.Producer.IDExpiration},
 			settings.Describe{PartitionsMax: c.DescribePartitionsMax},
 			&settings.Node{ID: c.NodeID},

@@ -9,14 +9,19 @@ import (
 // Candidate is what sasl.plain.passwords may name.
 type Candidate struct {
 	Name string
+	// Auto says that it is the choice of a configuration that leaves it open.
+	Auto bool
 	// Make makes it, once, if it is the chosen one.
 	Make func() (Passwords, error)
 }
 
-// Choose returns PLAIN over the candidate of a name. Without any candidate it
-// returns one that is not ready; a name that no candidate has, and one that two
-// have, are errors.
+// Choose returns PLAIN over the candidate of a name; [Auto] stands for the one that
+// says so of itself, and else for [Scram]. Without any candidate it returns one that is
+// not ready; a name that no candidate has, and one that two have, are errors.
 func Choose(name string, candidates []Candidate) (*Mechanism, error) {
+	if name == Auto {
+		name = chooseAuto(candidates)
+	}
 	var names []string
 	var found *Candidate
 	for i, c := range candidates {
@@ -40,4 +45,12 @@ func Choose(name string, candidates []Candidate) (*Mechanism, error) {
 		return nil, fmt.Errorf("sasl.plain.passwords: %s: %w", name, err)
 	}
 	return New(passwords), nil
+}
+
+// chooseAuto returns the name of the candidate that Auto stands for.
+func chooseAuto(candidates []Candidate) string {
+	if i := slices.IndexFunc(candidates, func(c Candidate) bool { return c.Auto }); i >= 0 {
+		return candidates[i].Name
+	}
+	return Scram
 }
