@@ -34,6 +34,12 @@ func newSite(t *testing.T, auth string) site {
 	return s
 }
 
+// renew replaces the certificate and its key.
+func (s site) renew(t *testing.T) {
+	t.Helper()
+	s.ca.Issue(t, ssltest.Server()).Write(t, s.folder)
+}
+
 func (s site) open(t *testing.T, log *zap.Logger) (*Protocols, *transport) {
 	t.Helper()
 	p, err := New(s.cfg, log, nil)
