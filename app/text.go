@@ -26,8 +26,8 @@ Usage:
                                   what is wrong and what to do. --json for programs. It
                                   logs in by the same flags as topics: --user, --ca, …
   kafka-gateway apis              print the API keys that are served, their versions and
-                                  what a request gets that cannot be read; with --acl, what
-                                  each key asks the authorizer
+                                  what a request gets that cannot be read; with --acl,
+                                  what each key asks the authorizer
   kafka-gateway config            print every key, its value and where that came from
   kafka-gateway config --example  print a configuration file with all keys and defaults
   kafka-gateway offsets export [FILE]

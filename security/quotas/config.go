@@ -36,10 +36,10 @@ type Config struct {
 	// ConnectionCreationRate bounds the connections of each address, a second, where
 	// no quota was set for it (default 0: any).
 	ConnectionCreationRate float64 `koanf:"connection_creation_rate"`
-	// Windows is how many windows the use of a client is summed up over (default 11,
-	// as quota.window.num in Kafka).
+	// Windows is how many windows the use of a client is summed up over (default 11;
+	// in Kafka quota.window.num).
 	Windows int `koanf:"windows"`
-	// WindowSize is how long a window is (default 1s, as
+	// WindowSize is how long a window is (default 1s; as
 	// quota.window.size.seconds in Kafka).
 	WindowSize time.Duration `koanf:"window_size"`
 	// MaxAccounts is how many clients are told apart at once; above it new ones share
