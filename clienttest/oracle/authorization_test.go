@@ -119,20 +119,30 @@ func ask(t *testing.T, name string, kafka, gateway server, q question, v int16, 
 }
 
 // must has a super user do what prepares a question, and returns when it can be
-// seen.
+// seen. A broker that is not yet the leader of a new partition is asked again.
 func (s *side) must(t *testing.T, reqs ...kmsg.Request) {
 	t.Helper()
 	for _, req := range reqs {
 		answer := s.ask(t, req, learnTopic)
-		for path, value := range answer {
-			if strings.HasSuffix(path, "ErrorCode") {
-				require.Equalf(t, "0", value, "%s: %s of %s: %v", s.name, path, kmsg.Key(req.Key()).Name(), answer)
-			}
+		for end := time.Now().Add(lag); failed(answer) && time.Now().Before(end); {
+			time.Sleep(pause)
+			answer = s.ask(t, req, learnTopic)
 		}
+		require.Falsef(t, failed(answer), "%s: %s: %v", s.name, kmsg.Key(req.Key()).Name(), answer)
 		if create, ok := req.(*kmsg.CreateTopicsRequest); ok {
 			s.awaitTopics(t, create)
 		}
 	}
+}
+
+// failed reports whether an answer has an error.
+func failed(answer map[string]string) bool {
+	for path, value := range answer {
+		if strings.HasSuffix(path, "ErrorCode") && value != "0" {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *side) awaitTopics(t *testing.T, create *kmsg.CreateTopicsRequest) {
