@@ -26,8 +26,6 @@ const noTopic = "auth-none"
 // noID is the id of no topic.
 var noID = [16]byte{1: 9}
 
-func nothing(*side) []kmsg.Request { return nil }
-
 // authTopics makes two topics with a record in partition 0.
 func authTopics(s *side) []kmsg.Request {
 	create := createTopics(newTopic("auth-a", 2), newTopic("auth-b", 1))
