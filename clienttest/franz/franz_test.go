@@ -4,6 +4,7 @@ package franz
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,15 +21,26 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 
 func TestFranz(t *testing.T) {
 	clienttest.Run(t, clienttest.Traits{}, func(t *testing.T, addr string) clienttest.Client {
-		admin, err := kadm.NewOptClient(kgo.SeedBrokers(addr))
+		c, err := open(kgo.SeedBrokers(addr))
 		require.NoError(t, err)
-		return client{addr, admin}
+		return c
 	})
 }
 
 type client struct {
-	addr  string
+	opts  []kgo.Opt // of each connection: where to, and how to log in
 	admin *kadm.Client
+}
+
+// open returns a client whose connections have these options.
+func open(opts ...kgo.Opt) (client, error) {
+	admin, err := kadm.NewOptClient(opts...)
+	return client{opts, admin}, err
+}
+
+// connect returns a client of the library.
+func (c client) connect(opts ...kgo.Opt) (*kgo.Client, error) {
+	return kgo.NewClient(slices.Concat(c.opts, opts)...)
 }
 
 func (c client) Close() error { c.admin.Close(); return nil }
@@ -48,7 +60,7 @@ func (c client) Produce(ctx context.Context, topic, codec string, records []clie
 		"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(), "snappy": kgo.SnappyCompression(),
 		"lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression(),
 	}
-	producer, err := kgo.NewClient(kgo.SeedBrokers(c.addr), kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(codecs[codec]))
+	producer, err := c.connect(kgo.DefaultProduceTopic(topic), kgo.ProducerBatchCompression(codecs[codec]))
 	if err != nil {
 		return err
 	}
@@ -68,7 +80,7 @@ func (c client) Read(ctx context.Context, topic string, from clienttest.Offsets,
 	for partition, offset := range from {
 		at[partition] = kgo.NewOffset().At(offset)
 	}
-	consumer, err := kgo.NewClient(kgo.SeedBrokers(c.addr), kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: at}))
+	consumer, err := c.connect(kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: at}))
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +124,8 @@ func (c client) Describe(ctx context.Context, group, topic string) (clienttest.G
 func (c client) Join(_ context.Context, group, topic string) (clienttest.Member, error) {
 	owned := &clienttest.Owned{}
 	revoked := func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { owned.Remove(gone[topic]...) }
-	consumer, err := kgo.NewClient(
-		kgo.SeedBrokers(c.addr), kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(),
+	consumer, err := c.connect(
+		kgo.ConsumerGroup(group), kgo.ConsumeTopics(topic), kgo.DisableAutoCommit(),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.HeartbeatInterval(500*time.Millisecond),
 		kgo.OnPartitionsRevoked(revoked), kgo.OnPartitionsLost(revoked),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, added map[string][]int32) { owned.Add(added[topic]...) }),
