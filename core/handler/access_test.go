@@ -19,7 +19,9 @@ func (r readers) Authorize(_ context.Context, op kmsg.ACLOperation, _ security.R
 	return op == kmsg.ACLOperationRead
 }
 
-func (readers) AuthorizeAny(context.Context, kmsg.ACLOperation, kmsg.ACLResourceType) bool { return false }
+func (readers) AuthorizeAny(context.Context, kmsg.ACLOperation, kmsg.ACLResourceType) bool {
+	return false
+}
 
 // The bits are those that Kafka answers to a super user.
 func TestOperations(t *testing.T) {
