@@ -109,7 +109,7 @@ tls: {certificate: %s, key: %s}
 sasl:
   users_file: %s
   failure_delay: 0s
-  oauthbearer: {jwks: %s}
+  oauthbearer: {jwks: %s, allow_unverified_issuer: true, allow_unverified_audience: true}
 authorization: {authorizer: acls, super_users: ["User:ANONYMOUS"]}
 iggy: {password: %q, token: %q}
 storage: {dir: %s}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"go.uber.org/zap"
 )
 
 // Config is the section "sasl.oauthbearer". Its keys are named after Kafka's
@@ -23,12 +24,19 @@ type Config struct {
 	// looked at each 10s besides, and both when a token names a key that is not
 	// known, but not more often than each 10s.
 	JWKSRefresh time.Duration `koanf:"jwks_refresh"`
-	// Issuer is what the claim "iss" of a token must be (default "": anything). One
-	// key set often serves many applications: set issuer and audience.
+	// Issuer is what the claim "iss" of a token must be (default "", which needs
+	// sasl.oauthbearer.allow_unverified_issuer).
 	Issuer string `koanf:"expected_issuer"`
-	// Audience lists what the claim "aud" of a token must have one of (default "":
-	// anything).
+	// Audience lists what the claim "aud" of a token must have one of (default "",
+	// which needs sasl.oauthbearer.allow_unverified_audience).
 	Audience []string `koanf:"expected_audience"`
+	// AllowUnverifiedIssuer lets in tokens of any issuer where none is expected
+	// (default false).
+	AllowUnverifiedIssuer bool `koanf:"allow_unverified_issuer"`
+	// AllowUnverifiedAudience lets in tokens for any audience where none is expected
+	// (default false). One key set often serves many applications, whose tokens are
+	// good here then.
+	AllowUnverifiedAudience bool `koanf:"allow_unverified_audience"`
 	// Scope lists the scopes that a token must have, all of them (default "": none).
 	Scope []string `koanf:"required_scope"`
 	// Algorithms lists how tokens may be signed, of RS256, RS384, RS512, PS256, PS384,
@@ -82,6 +90,9 @@ func (c Config) Validate() error {
 			fault("jwks", "%v", err)
 		}
 	}
+	if c.JWKS != "" {
+		c.checkExpected(fault)
+	}
 	if c.JWKSRefresh < leastRefresh || c.JWKSRefresh > longestPeriod {
 		fault("jwks_refresh", "%s is out of range; set %s to %s", c.JWKSRefresh, leastRefresh, longestPeriod)
 	}
@@ -103,6 +114,27 @@ func (c Config) Validate() error {
 		fault("scope_claim", "has no name; scope is usual")
 	}
 	return errors.Join(faults...)
+}
+
+// checkExpected refuses, as Kafka 4.4 does, to take the tokens that an issuer
+// made for somebody else because nobody said whose are expected.
+func (c Config) checkExpected(fault func(key, format string, args ...any)) {
+	if c.Issuer == "" && !c.AllowUnverifiedIssuer {
+		fault("expected_issuer", "is not set, so that tokens of any issuer would be good; set it, or sasl.oauthbearer.allow_unverified_issuer")
+	}
+	if len(c.Audience) == 0 && !c.AllowUnverifiedAudience {
+		fault("expected_audience", "is not set, so that tokens for other applications would be good; set it, or sasl.oauthbearer.allow_unverified_audience")
+	}
+}
+
+// warn tells of tokens that are let in whoever they were made for.
+func (c Config) warn(log *zap.Logger) {
+	if c.Issuer == "" {
+		log.Warn("tokens of any issuer are good that has its keys in the set; set sasl.oauthbearer.expected_issuer")
+	}
+	if len(c.Audience) == 0 {
+		log.Warn("tokens for other applications are good here; set sasl.oauthbearer.expected_audience")
+	}
 }
 
 // url returns where the keys are, and whether that is a URL rather than a file.

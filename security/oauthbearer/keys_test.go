@@ -288,9 +288,12 @@ func TestValidate(t *testing.T) {
 	require.NoError(t, DefaultConfig().Validate())
 	for _, good := range []string{"/etc/keys.json", "keys.json", "https://issuer/keys", "http://127.0.0.1:8080/keys", "http://[::1]/keys", "http://localhost/"} {
 		c := DefaultConfig()
-		c.JWKS = good
+		c.JWKS, c.Issuer, c.Audience = good, "https://issuer", []string{"kafka"}
 		require.NoError(t, c.Validate(), good)
 	}
+	open := DefaultConfig()
+	open.JWKS, open.AllowUnverifiedIssuer, open.AllowUnverifiedAudience = "keys.json", true, true
+	require.NoError(t, open.Validate())
 	for key, changes := range map[string][]func(*Config){
 		"jwks": {
 			func(c *Config) { c.JWKS = "http://issuer/keys" },
@@ -298,6 +301,14 @@ func TestValidate(t *testing.T) {
 			func(c *Config) { c.JWKS = "ftp://issuer/keys" },
 			func(c *Config) { c.JWKS = "https:///keys" },
 			func(c *Config) { c.JWKS = "https://user:password@issuer/keys" },
+		},
+		"expected_issuer": {
+			func(c *Config) { c.JWKS, c.Audience = "keys.json", []string{"kafka"} },
+			func(c *Config) { c.JWKS, c.AllowUnverifiedAudience = "keys.json", true },
+		},
+		"expected_audience": {
+			func(c *Config) { c.JWKS, c.Issuer = "keys.json", "https://issuer" },
+			func(c *Config) { c.JWKS, c.AllowUnverifiedIssuer = "keys.json", true },
 		},
 		"jwks_refresh":    {func(c *Config) { c.JWKSRefresh = time.Second }},
 		"clock_skew":      {func(c *Config) { c.ClockSkew = -1 }, func(c *Config) { c.ClockSkew = time.Hour }},

@@ -23,6 +23,7 @@ var Module = fx.Module("oauthbearer", fx.Provide(func(p params) (sasl.Out, error
 	if err := p.Config.Validate(); err != nil {
 		return sasl.Out{}, err
 	}
+	p.Config.warn(p.Log.Named("oauthbearer"))
 	keys := NewKeys(p.Config, p.Log)
 	tokens, err := NewTokens(p.Config, keys)
 	if err != nil {

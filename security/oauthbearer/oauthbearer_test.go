@@ -55,11 +55,14 @@ func newIssuer(t testing.TB, id string, alg jwt.SigningMethod) issuer {
 	return issuer{key, jwk.Marshal(), alg, id}
 }
 
-// token signs claims; without an expiry they get one.
+// token signs claims; without an expiry or a time of issue they get one.
 func (i issuer) token(t testing.TB, claims jwt.MapClaims) string {
 	t.Helper()
 	if _, set := claims["exp"]; !set {
 		claims["exp"] = time.Now().Add(time.Hour).Unix()
+	}
+	if _, set := claims["iat"]; !set {
+		claims["iat"] = time.Now().Add(-2 * time.Hour).Unix()
 	}
 	token := jwt.NewWithClaims(i.alg, claims)
 	if i.id != "" {
@@ -93,7 +96,7 @@ func file(t testing.TB, content []byte) string {
 func open(t testing.TB, path string, change func(*oauthbearer.Config)) *oauthbearer.Mechanism {
 	t.Helper()
 	cfg := oauthbearer.DefaultConfig()
-	cfg.JWKS = path
+	cfg.JWKS, cfg.AllowUnverifiedIssuer, cfg.AllowUnverifiedAudience = path, true, true
 	if change != nil {
 		change(&cfg)
 	}
@@ -172,30 +175,32 @@ func TestTokens(t *testing.T) {
 		token string
 		want  string // the answer; empty for a login
 	}{
-		"good":                   {good(func(jwt.MapClaims) {}), ""},
-		"scopes as a list":       {good(func(c jwt.MapClaims) { c["scp"] = []string{"write", "read"} }), ""},
-		"one audience":           {good(func(c jwt.MapClaims) { c["aud"] = "gateway" }), ""},
-		"within the clock skew":  {good(func(c jwt.MapClaims) { c["exp"] = now.Add(-3 * time.Second).Unix() }), ""},
-		"expired":                {good(func(c jwt.MapClaims) { c["exp"] = now.Add(-30 * time.Second).Unix() }), `{"status":"invalid_token"}`},
-		"never expires":          {good(func(c jwt.MapClaims) { c["exp"] = nil }), `{"status":"invalid_token"}`},
-		"expiry is no number":    {good(func(c jwt.MapClaims) { c["exp"] = "tomorrow" }), `{"status":"invalid_token"}`},
-		"not yet":                {good(func(c jwt.MapClaims) { c["nbf"] = now.Add(time.Minute).Unix() }), `{"status":"invalid_token"}`},
-		"another issuer":         {good(func(c jwt.MapClaims) { c["iss"] = "https://issuer/" }), `{"status":"invalid_token"}`},
-		"no issuer":              {good(func(c jwt.MapClaims) { delete(c, "iss") }), `{"status":"invalid_token"}`},
-		"another audience":       {good(func(c jwt.MapClaims) { c["aud"] = "billing" }), `{"status":"invalid_token"}`},
-		"no audience":            {good(func(c jwt.MapClaims) { delete(c, "aud") }), `{"status":"invalid_token"}`},
-		"no principal":           {good(func(c jwt.MapClaims) { delete(c, "email") }), `{"status":"invalid_token"}`},
-		"principal is no text":   {good(func(c jwt.MapClaims) { c["email"] = 7 }), `{"status":"invalid_token"}`},
-		"empty principal":        {good(func(c jwt.MapClaims) { c["email"] = "" }), `{"status":"invalid_token"}`},
-		"a scope is missing":     {good(func(c jwt.MapClaims) { c["scp"] = "read" }), `{"status":"insufficient_scope","scope":"read write"}`},
-		"no scope":               {good(func(c jwt.MapClaims) { delete(c, "scp") }), `{"status":"insufficient_scope","scope":"read write"}`},
-		"scope is a number":      {good(func(c jwt.MapClaims) { c["scp"] = 1 }), `{"status":"insufficient_scope","scope":"read write"}`},
-		"signed by nobody":       {unsigned(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType), `{"status":"invalid_token"}`},
-		"the public key is none": {unsigned(t, jwt.SigningMethodHS256, public), `{"status":"invalid_token"}`},
-		"not allowed":            {unsigned(t, jwt.SigningMethodRS512, mine.key), `{"status":"invalid_token"}`},
-		"no token":               {"a.b.c", `{"status":"invalid_token"}`},
-		"two parts":              {"a.b", `{"status":"invalid_token"}`},
-		"dots":                   {strings.Repeat(".", 1000), `{"status":"invalid_token"}`},
+		"good":                    {good(func(jwt.MapClaims) {}), ""},
+		"scopes as a list":        {good(func(c jwt.MapClaims) { c["scp"] = []string{"write", "read"} }), ""},
+		"one audience":            {good(func(c jwt.MapClaims) { c["aud"] = "gateway" }), ""},
+		"within the clock skew":   {good(func(c jwt.MapClaims) { c["exp"] = now.Add(-3 * time.Second).Unix() }), ""},
+		"expired":                 {good(func(c jwt.MapClaims) { c["exp"] = now.Add(-30 * time.Second).Unix() }), `{"status":"invalid_token"}`},
+		"never expires":           {good(func(c jwt.MapClaims) { c["exp"] = nil }), `{"status":"invalid_token"}`},
+		"expiry is no number":     {good(func(c jwt.MapClaims) { c["exp"] = "tomorrow" }), `{"status":"invalid_token"}`},
+		"not yet":                 {good(func(c jwt.MapClaims) { c["nbf"] = now.Add(time.Minute).Unix() }), `{"status":"invalid_token"}`},
+		"another issuer":          {good(func(c jwt.MapClaims) { c["iss"] = "https://issuer/" }), `{"status":"invalid_token"}`},
+		"no issuer":               {good(func(c jwt.MapClaims) { delete(c, "iss") }), `{"status":"invalid_token"}`},
+		"another audience":        {good(func(c jwt.MapClaims) { c["aud"] = "billing" }), `{"status":"invalid_token"}`},
+		"no audience":             {good(func(c jwt.MapClaims) { delete(c, "aud") }), `{"status":"invalid_token"}`},
+		"nobody knows since when": {good(func(c jwt.MapClaims) { c["iat"] = nil }), `{"status":"invalid_token"}`},
+		"issued at no number":     {good(func(c jwt.MapClaims) { c["iat"] = "today" }), `{"status":"invalid_token"}`},
+		"no principal":            {good(func(c jwt.MapClaims) { delete(c, "email") }), `{"status":"invalid_token"}`},
+		"principal is no text":    {good(func(c jwt.MapClaims) { c["email"] = 7 }), `{"status":"invalid_token"}`},
+		"empty principal":         {good(func(c jwt.MapClaims) { c["email"] = "" }), `{"status":"invalid_token"}`},
+		"a scope is missing":      {good(func(c jwt.MapClaims) { c["scp"] = "read" }), `{"status":"insufficient_scope","scope":"read write"}`},
+		"no scope":                {good(func(c jwt.MapClaims) { delete(c, "scp") }), `{"status":"insufficient_scope","scope":"read write"}`},
+		"scope is a number":       {good(func(c jwt.MapClaims) { c["scp"] = 1 }), `{"status":"insufficient_scope","scope":"read write"}`},
+		"signed by nobody":        {unsigned(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType), `{"status":"invalid_token"}`},
+		"the public key is none":  {unsigned(t, jwt.SigningMethodHS256, public), `{"status":"invalid_token"}`},
+		"not allowed":             {unsigned(t, jwt.SigningMethodRS512, mine.key), `{"status":"invalid_token"}`},
+		"no token":                {"a.b.c", `{"status":"invalid_token"}`},
+		"two parts":               {"a.b", `{"status":"invalid_token"}`},
+		"dots":                    {strings.Repeat(".", 1000), `{"status":"invalid_token"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -264,6 +269,24 @@ func TestMessages(t *testing.T) {
 			require.Equal(t, want, why.Message)
 			require.Nil(t, why.Answer)
 		}
+	}
+}
+
+// A token with a header that has to be understood is none to whoever does not know it
+// (RFC 7515, 4.1.11): what it says may mean something else by that.
+func TestCriticalHeader(t *testing.T) {
+	t.Parallel()
+	mine := newIssuer(t, "mine", jwt.SigningMethodES256)
+	m := open(t, file(t, set(mine)), nil)
+	for _, critical := range []any{[]string{"b64"}, []string{}, "exp", nil} {
+		token := jwt.NewWithClaims(mine.alg, jwt.MapClaims{
+			"sub": "alice", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix(),
+		})
+		token.Header["kid"], token.Header["crit"], token.Header["b64"] = mine.id, critical, true
+		signed, err := token.SignedString(mine.key)
+		require.NoError(t, err)
+		_, err = login(t, m, message(signed))
+		require.ErrorContains(t, err, "critical header", "%v", critical)
 	}
 }
 

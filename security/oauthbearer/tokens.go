@@ -20,6 +20,9 @@ var (
 	errUser  = errors.New("the token has no claim that names its user")
 	errScope = errors.New("the token lacks a required scope")
 	errToken = errors.New("the token is not good")
+	// What has to be understood and is not makes a token invalid (RFC 7515, 4.1.11).
+	errCritical = errors.New("the token has a critical header, of which none is known")
+	errIssued   = errors.New("the token does not say when it was issued") // Kafka asks for that
 )
 
 // maxUser is the longest name of a user, in bytes.
@@ -73,8 +76,15 @@ func NewTokens(c Config, keys *Keys) (*Tokens, error) {
 // nothing of the token but names of claims and of algorithms.
 func (t *Tokens) verify(ctx context.Context, token string) (claims, error) {
 	read := jwt.MapClaims{}
-	if _, err := t.parser.ParseWithClaims(token, read, t.find.KeyfuncCtx(ctx)); err != nil {
+	parsed, err := t.parser.ParseWithClaims(token, read, t.find.KeyfuncCtx(ctx))
+	if err != nil {
 		return claims{}, fmt.Errorf("%w: %w", errToken, reason(err))
+	}
+	if _, critical := parsed.Header["crit"]; critical {
+		return claims{}, errCritical
+	}
+	if issued, err := read.GetIssuedAt(); err != nil || issued == nil {
+		return claims{}, errIssued
 	}
 	user, ok := read[t.cfg.PrincipalClaim].(string)
 	if !ok || user == "" || len(user) > maxUser || !utf8.ValidString(user) || strings.ContainsRune(user, 0) {
