@@ -170,7 +170,8 @@ func pause(ctx context.Context) bool {
 // errInterrupted: a signal came before the answer.
 var errInterrupted = errors.New("interrupted")
 
-// Connect returns a client of the cluster, once one of the addresses answers.
+// Connect returns a client of the cluster, once one of the addresses answers. Else
+// the error is an [Unreachable], or a UsageError.
 func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Client, error) {
 	opts, err := how.Options()
 	if err != nil {
@@ -183,13 +184,10 @@ func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Clie
 	}
 	if err := client.Ping(ctx); err != nil {
 		client.Close()
-		switch err = plain(err); {
-		case errors.Is(ctx.Err(), context.Canceled):
+		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, errInterrupted
-		case errors.Is(err, context.DeadlineExceeded):
-			err = errors.New("no answer in time")
 		}
-		return nil, fmt.Errorf("nobody answers as a Kafka broker at %s: %w (is the gateway running? --bootstrap names another address)", strings.Join(addresses, ", "), err)
+		return nil, unreachable(addresses, err, how)
 	}
 	return client, nil
 }

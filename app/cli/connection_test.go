@@ -20,10 +20,10 @@ import (
 
 // guarded is a gateway with TLS, and alice, whose password is the content of a file.
 type guarded struct {
-	ssl, saslSSL string
-	folder       string
-	ca           string
-	client       ssltest.Files
+	open, ssl, saslSSL string
+	folder             string
+	ca                 string
+	client             ssltest.Files
 }
 
 const password = `wr"ong\ horse`
@@ -46,6 +46,7 @@ func startGuarded(t *testing.T) guarded {
 		gatewaytest.Config(func(c *app.Config) { c.TLS.Certificate, c.TLS.Key, c.TLS.ClientCA = own.Certificate, own.Key, g.ca }),
 		gatewaytest.Listener("mutual", server.ListenerConfig{Protocol: "SSL", ClientAuth: "required"}, &g.ssl),
 		gatewaytest.Listener("secure", server.ListenerConfig{Protocol: "SASL_SSL"}, &g.saslSSL))
+	g.open = open
 	client, err := kgo.NewClient(kgo.SeedBrokers(open))
 	require.NoError(t, err)
 	defer client.Close()
@@ -101,8 +102,15 @@ func TestLogins(t *testing.T) {
 	}
 	wrong := g.write(t, "wrong", "guess")
 	for _, test := range []struct{ at, flags, want string }{
-		{g.saslSSL, "--ca " + g.ca + " --user alice --password-file " + wrong, "SASL_AUTHENTICATION_FAILED"},
-		{g.saslSSL, "--tls --user alice --password-file " + secret, "certificate signed by unknown authority"},
+		{g.saslSSL, "--ca " + g.ca + " --user alice --password-file " + wrong, "the audit in the gateway's log says which"},
+		{g.saslSSL, "--ca " + g.ca + " --token-file " + wrong, "the listener offers other ways to log in"},
+		{g.saslSSL, "--ca " + g.ca, "the listener may ask for a login"},
+		{g.saslSSL, "--user alice --password-file " + secret, "the listener may ask for encryption"},
+		{g.saslSSL, "", "the listener may ask for encryption, --tls or --ca, or for a login"},
+		{g.saslSSL, "--tls --user alice --password-file " + secret, "--ca names a file with the authority"},
+		{g.ssl, "--ca " + g.ca, "the server may ask for a certificate"},
+		{g.open, "--ca " + g.ca, "or not encrypt at all"},
+		{g.open, "--user alice --password-file " + secret, "the listener has nobody log in"},
 	} {
 		_, err := execute(t, strings.Fields("topics list --timeout 5s --bootstrap "+test.at+" "+test.flags)...)
 		require.ErrorContains(t, err, test.want)

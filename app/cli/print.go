@@ -159,7 +159,7 @@ func plain(err error) error {
 	case errors.As(err, &op):
 		return op.Err
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded):
-		return errors.New("the connection was closed without an answer")
+		return errClosed
 	case err != nil && strings.Contains(err.Error(), "broker is too old"):
 		return errors.New("this cluster does not serve the request that the command needs")
 	}

@@ -29,7 +29,11 @@ func (s Setup) clients(ctx context.Context) []Finding {
 	defer cancel()
 	client, err := cli.Connect(ctx, s.Bootstrap, s.Connection)
 	if err != nil {
-		return []Finding{found("reachable", Fail, err.Error(), "start the gateway, or name its address with --bootstrap")}
+		var u *cli.Unreachable
+		if errors.As(err, &u) {
+			return []Finding{found("reachable", Fail, u.What(), u.Advice)}
+		}
+		return []Finding{found("reachable", Fail, err.Error(), "correct the flags of the connection")}
 	}
 	defer client.Close()
 	meta, err := metadata(ctx, client)

@@ -18,6 +18,8 @@ type exchange struct {
 	step         int
 	user         string
 	known        bool // the user has a credential
+	// clientNonce is the client's part of the nonce, nonce all of it.
+	clientNonce, nonce string
 }
 
 // maxToken is the longest message of a client, in bytes. A name and a nonce of a
@@ -32,6 +34,7 @@ var (
 	errToken     = errors.New("the client wants to log in by a delegation token, of which there are none")
 	errName      = errors.New("the user name is not one that SASLprep allows")
 	errFinal     = errors.New("the client's last message is not the one that was due")
+	errDoubled   = errors.New("the client's last message has its nonce twice, as those of librdkafka before 2.6.1 do: no server that keeps to RFC 5802 takes them")
 	errUnknown   = errors.New("the user has no credential of this mechanism")
 	errWrong     = errors.New("the password is wrong")
 	errCompleted = errors.New("a message after the last one")
@@ -69,6 +72,9 @@ func (e *exchange) first(token []byte) ([]byte, error) {
 	if as := e.conversation.AuthzID(); as != "" && as != e.conversation.Username() {
 		return nil, &sasl.Refused{User: e.user, Message: otherUser}
 	}
+	e.clientNonce = strings.TrimPrefix(strings.Split(message, ",")[3], "r=") // checkFirst saw to it
+	nonce, _, _ := strings.Cut(answer, ",")
+	e.nonce = strings.TrimPrefix(nonce, "r=")
 	return []byte(answer), nil
 }
 
@@ -95,6 +101,8 @@ func (e *exchange) last(token []byte) ([]byte, *sasl.Login, error) {
 	}
 	answer, err := e.conversation.Step(string(token))
 	switch {
+	case err != nil && e.doubled(string(token)):
+		return nil, nil, e.refused(errDoubled)
 	case err != nil && answer != scram.ErrInvalidProof:
 		return nil, nil, e.refused(errFinal)
 	case !e.known:
@@ -103,6 +111,14 @@ func (e *exchange) last(token []byte) ([]byte, *sasl.Login, error) {
 		return nil, nil, e.refused(errWrong)
 	}
 	return []byte(answer), &sasl.Login{Principal: security.User(e.user)}, nil
+}
+
+// doubled reports whether a last message has the client's part of the nonce twice.
+// Kafka takes such messages up to 3.7.1 (CVE-2024-56128), and refuses them in 4.4.
+func (e *exchange) doubled(message string) bool {
+	_, rest, _ := strings.Cut(message, ",r=")
+	nonce, _, _ := strings.Cut(rest, ",")
+	return nonce != "" && nonce == e.clientNonce+e.nonce
 }
 
 func (e *exchange) refused(why error) error { return &sasl.Refused{User: e.user, Cause: why} }

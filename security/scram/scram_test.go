@@ -167,6 +167,7 @@ func TestRefused(t *testing.T) {
 		"too long":             {attempt: attempt{first: constant("n,,n=alice,r=" + strings.Repeat("a", 8<<10))}, cause: first},
 		"another binding":      {attempt: attempt{last: replace("c=biws", "c=eSws")}, user: "alice", cause: last},
 		"another nonce":        {attempt: attempt{last: replace("r=", "r=x")}, user: "alice", cause: last},
+		"a doubled nonce":      {attempt: attempt{last: doubleNonce}, user: "alice", cause: "the client's last message has its nonce twice, as those of librdkafka before 2.6.1 do: no server that keeps to RFC 5802 takes them"},
 		"a short proof":        {attempt: attempt{last: cutProof(",p=AAAA")}, user: "alice", cause: last},
 		"no proof":             {attempt: attempt{last: cutProof("")}, user: "alice", cause: last},
 		"no base64":            {attempt: attempt{last: cutProof(",p=A!")}, user: "alice", cause: last},
@@ -205,6 +206,14 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// doubleNonce writes the client's part of the nonce once more. The server's part has
+// 32 characters.
+func doubleNonce(last string) string {
+	begin, rest, _ := strings.Cut(last, ",r=")
+	nonce, proof, _ := strings.Cut(rest, ",")
+	return begin + ",r=" + nonce[:len(nonce)-32] + nonce + "," + proof
 }
 
 const (

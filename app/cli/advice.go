@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+)
+
+// Unreachable says why a cluster cannot be talked to, and what to do about it.
+type Unreachable struct {
+	Addresses []string
+	Err       error
+	Advice    string
+}
+
+// Error returns all of it, in one line.
+func (u *Unreachable) Error() string { return fmt.Sprintf("%s (%s)", u.What(), u.Advice) }
+
+// What returns it without the advice.
+func (u *Unreachable) What() string {
+	what := "nobody answers as a Kafka broker at"
+	if u.Advice != isItThere {
+		what = "cannot talk to"
+	}
+	return fmt.Sprintf("%s %s: %v", what, strings.Join(u.Addresses, ", "), u.Err)
+}
+
+// Unwrap returns the cause.
+func (u *Unreachable) Unwrap() error { return u.Err }
+
+// errClosed: the server took the connection, and closed it.
+var errClosed = errors.New("the connection was closed without an answer")
+
+const isItThere = "start the gateway, or name another address with --bootstrap"
+
+// unreachable returns the cause and the advice for a connection that did not come
+// about.
+func unreachable(addresses []string, err error, how Connection) error {
+	if err = plain(err); errors.Is(err, context.DeadlineExceeded) {
+		err = errors.New("no answer in time")
+	}
+	return &Unreachable{addresses, err, advice(err, how)}
+}
+
+func advice(err error, how Connection) string {
+	encryption, login, _ := how.Settle() // was fine a moment ago
+	var (
+		authority x509.UnknownAuthorityError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		alert     tls.AlertError
+	)
+	switch {
+	case errors.As(err, &authority):
+		return "--ca names a file with the authority that signed the server's certificate"
+	case errors.As(err, &name):
+		return "name the server in --bootstrap as its certificate does"
+	case errors.As(err, &invalid):
+		return "the server needs another certificate"
+	case errors.As(err, &alert):
+		return "the server may ask for a certificate of an authority that it trusts: --cert and --key"
+	case errors.Is(err, kerr.SaslAuthenticationFailed):
+		return "the user or the password is wrong, or the user has none for this --mechanism; the audit in the gateway's log says which"
+	case errors.Is(err, kerr.UnsupportedSaslMechanism):
+		return "the listener offers other ways to log in: --mechanism, --token-file"
+	case errors.Is(err, kerr.IllegalSaslState):
+		return "the listener has nobody log in: leave the login away, or name another listener in --bootstrap"
+	case errors.Is(err, errClosed) && encryption == nil && login == nil:
+		return "the listener may ask for encryption, --tls or --ca, or for a login, --user and --password-file"
+	case errors.Is(err, errClosed) && encryption == nil:
+		return "the listener may ask for encryption: --tls or --ca"
+	case errors.Is(err, errClosed) && login == nil:
+		return "the listener may ask for a login, --user and --password-file, or not encrypt at all"
+	case errors.Is(err, errClosed):
+		return "the listener may not encrypt"
+	}
+	return isItThere
+}
