@@ -92,6 +92,7 @@ import (
 	"github.com/iggykafka/gateway/security/acls"
 	"github.com/iggykafka/gateway/security/audit"
 	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/iggypermissions"
 	"github.com/iggykafka/gateway/security/iggyusers"
 	"github.com/iggykafka/gateway/security/oauthbearer"
 	"github.com/iggykafka/gateway/security/plain"
@@ -131,7 +132,7 @@ func Core() fx.Option {
 // are used is the configuration's choice; all may be missing.
 func Security() fx.Option {
 	return fx.Options(
-		authorizer.Module, acls.Candidate,
+		authorizer.Module, acls.Candidate, iggypermissions.Candidate,
 		quotas.Module, quotas.StoredCandidate,
 		ssl.Module, audit.Module,
 		users.Module, scram.Module,

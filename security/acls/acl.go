@@ -82,9 +82,9 @@ func checkTexts(acl security.ACL, invalid func(string, ...any) error) error {
 	return nil
 }
 
-// compare orders ACLs by resource, and those of one by principal, host and what they
+// Compare orders ACLs by resource, and those of one by principal, host and what they
 // say.
-func compare(a, b security.ACL) int {
+func Compare(a, b security.ACL) int {
 	return cmp.Or(
 		cmp.Compare(a.Type, b.Type),
 		cmp.Compare(a.Name, b.Name),

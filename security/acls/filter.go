@@ -21,8 +21,8 @@ func checkFilter(f security.ACLFilter) error {
 	return nil
 }
 
-// chooses reports whether a filter chooses an ACL (Kafka's AclBindingFilter.matches).
-func chooses(f security.ACLFilter, acl security.ACL) bool {
+// Chooses reports whether a filter chooses an ACL (Kafka's AclBindingFilter.matches).
+func Chooses(f security.ACLFilter, acl security.ACL) bool {
 	return (f.Type == kmsg.ACLResourceTypeAny || f.Type == acl.Type) &&
 		choosesPattern(f, acl) &&
 		(f.Principal == nil || *f.Principal == acl.Principal) &&

@@ -109,12 +109,12 @@ func (l *List) chosen(filter security.ACLFilter) []security.ACL {
 	var chosen []security.ACL
 	l.mu.RLock()
 	for acl := range l.acls {
-		if chooses(filter, acl) {
+		if Chooses(filter, acl) {
 			chosen = append(chosen, acl)
 		}
 	}
 	l.mu.RUnlock()
-	slices.SortFunc(chosen, compare)
+	slices.SortFunc(chosen, Compare)
 	return chosen
 }
 

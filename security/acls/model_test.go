@@ -199,7 +199,7 @@ func TestChangesModel(t *testing.T) {
 			}
 			acls = slices.DeleteFunc(acls, func(a security.ACL) bool { return slices.Contains(chosen, a) })
 		}
-		slices.SortFunc(acls, compare)
+		slices.SortFunc(acls, Compare)
 		if found, _ := l.DescribeACLs(t.Context(), everything()); !slices.Equal(found, acls) {
 			t.Fatalf("the list is %v, want %v", found, acls)
 		}
@@ -214,7 +214,7 @@ func describesAs(t *rapid.T, l *List, acls []security.ACL, f security.ACLFilter)
 			chosen = append(chosen, a)
 		}
 	}
-	slices.SortFunc(chosen, compare)
+	slices.SortFunc(chosen, Compare)
 	if found, err := l.DescribeACLs(t.Context(), f); err != nil || !slices.Equal(found, chosen) {
 		t.Fatalf("%+v\nchooses %v, %v\nwant %v", f, found, err, chosen)
 	}

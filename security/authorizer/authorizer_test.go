@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -136,10 +137,15 @@ func TestAFurtherCandidate(t *testing.T) {
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, authorizer.DefaultConfig().Validate())
-	require.NoError(t, authorizer.Config{SuperUsers: []string{"User:CN=admin,O=a:b"}}.Validate())
-	require.EqualError(t, authorizer.Config{SuperUsers: []string{"admin", "User:a", "User:"}}.Validate(),
+	c := authorizer.DefaultConfig()
+	c.SuperUsers = []string{"User:CN=admin,O=a:b"}
+	require.NoError(t, c.Validate())
+	require.EqualError(t, authorizer.Config{SuperUsers: []string{"admin", "User:a", "User:"}, CacheTime: time.Minute, StaleTime: time.Second}.Validate(),
 		"authorization.super_users: \"admin\" is no principal: write User:name\n"+
-			"authorization.super_users: \"User:\" is no principal: write User:name")
+			"authorization.super_users: \"User:\" is no principal: write User:name\n"+
+			"authorization.stale_time: 1s is out of range; set authorization.cache_time, 1m0s, to 24h0m0s")
+	require.EqualError(t, authorizer.Config{StaleTime: time.Minute}.Validate(),
+		"authorization.cache_time: 0s is out of range; set 1s to 1h0m0s")
 }
 
 // Who locks everybody out is told so, once.

@@ -105,7 +105,7 @@ func New(server Server, cfg Config) *Passwords {
 	p := &Passwords{
 		server: server, cfg: cfg, known: remembered,
 		waiting: make(chan struct{}, maxWaiting+cfg.MaxLogins), asking: make(chan struct{}, cfg.MaxLogins),
-		rate: rate.NewLimiter(rate.Limit(cfg.LoginRate), max(1, cfg.LoginRate)),
+		rate:  rate.NewLimiter(rate.Limit(cfg.LoginRate), max(1, cfg.LoginRate)),
 		least: leastRefusal,
 	}
 	_, _ = rand.Read(p.key[:]) // it never fails

@@ -14,6 +14,9 @@ type Place struct{ Stream, Topic uint32 }
 type Places struct {
 	// Streams are the names of the streams.
 	Streams map[uint32]string
+	// Missing says that one of the streams is not there; it would be made with its first
+	// topic.
+	Missing bool
 	// Topics are the names of the topics to Kafka clients.
 	Topics map[Place]string
 }
@@ -67,6 +70,7 @@ func (s *Store) Places(ctx context.Context) (Places, error) {
 		stream, err := s.server.Stream(ctx, name)
 		switch {
 		case missing(err):
+			all.Missing = true
 			continue
 		case err != nil:
 			return Places{}, err
