@@ -1,0 +1,11 @@
+// Package hostile is a client that no gateway wishes for: it mixes requests that make sense with ones that were damaged at random,
+// on every key and version, over every kind of listener, before the login and after it, while good clients check that they notice
+// nothing.
+//
+//	gate := hostile.Open(t, nil)          // a gateway with a listener of each protocol
+//	for _, door := range gate.Doors() { … }  // the ways in: how far a connection has got
+//
+// What is sent is made from a seed, which the test prints. Set it to see the same again, and let it run for longer:
+//
+//	KAFKA_GATEWAY_HOSTILE=10m KAFKA_GATEWAY_HOSTILE_SEED=7 go test -race -timeout 20m -run TestHostileClients ./clienttest/hostile
+package hostile
