@@ -22,15 +22,53 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 
 func TestConfluent(t *testing.T) {
 	clienttest.Run(t, clienttest.Traits{}, func(t *testing.T, addr string) clienttest.Client {
-		admin, err := kafka.NewAdminClient(&kafka.ConfigMap{"bootstrap.servers": addr})
+		c, err := open(kafka.ConfigMap{"bootstrap.servers": addr}, "")
 		require.NoError(t, err)
-		return &client{addr, admin}
+		return c
 	})
 }
 
 type client struct {
-	addr string
+	config kafka.ConfigMap // of each connection: where to, and how to log in
+	token  string          // or ""
 	*kafka.AdminClient
+}
+
+// open returns a client whose connections have these settings, and this token.
+func open(config kafka.ConfigMap, token string) (*client, error) {
+	c := &client{config: config, token: token}
+	admin, err := kafka.NewAdminClient(&config)
+	c.AdminClient = admin
+	if err == nil {
+		err = c.hand(admin)
+	}
+	return c, err
+}
+
+// hand gives the token to a handle of librdkafka that asks for one.
+func (c *client) hand(to interface {
+	SetOAuthBearerToken(kafka.OAuthBearerToken) error
+}) error {
+	if c.token == "" {
+		return nil
+	}
+	return to.SetOAuthBearerToken(kafka.OAuthBearerToken{TokenValue: c.token, Principal: "client", Expiration: time.Now().Add(time.Hour)})
+}
+
+// with returns the settings, and more.
+func (c *client) with(more kafka.ConfigMap) *kafka.ConfigMap {
+	all := maps.Clone(c.config)
+	maps.Copy(all, more)
+	return &all
+}
+
+// producer opens one.
+func (c *client) producer(more kafka.ConfigMap) (*kafka.Producer, error) {
+	producer, err := kafka.NewProducer(c.with(more))
+	if err == nil {
+		err = c.hand(producer)
+	}
+	return producer, err
 }
 
 func (c *client) Close() error { c.AdminClient.Close(); return nil }
@@ -51,7 +89,7 @@ func topicError(results []kafka.TopicResult, err error) error {
 }
 
 func (c *client) Produce(ctx context.Context, topic, codec string, records []clienttest.Record) error {
-	producer, err := kafka.NewProducer(&kafka.ConfigMap{"bootstrap.servers": c.addr, "enable.idempotence": true, "compression.type": codec})
+	producer, err := c.producer(kafka.ConfigMap{"enable.idempotence": true, "compression.type": codec})
 	if err != nil {
 		return err
 	}
@@ -84,10 +122,14 @@ func (c *client) Produce(ctx context.Context, topic, codec string, records []cli
 
 // consumer opens a consumer that never commits by itself.
 func (c *client) consumer(group string) (*kafka.Consumer, error) {
-	return kafka.NewConsumer(&kafka.ConfigMap{
-		"bootstrap.servers": c.addr, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": false,
+	consumer, err := kafka.NewConsumer(c.with(kafka.ConfigMap{
+		"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": false,
 		"heartbeat.interval.ms": 500, "fetch.wait.max.ms": 200,
-	})
+	}))
+	if err == nil {
+		err = c.hand(consumer)
+	}
+	return consumer, err
 }
 
 func (c *client) Read(ctx context.Context, topic string, from clienttest.Offsets, count int) ([]clienttest.Record, error) {

@@ -4,7 +4,10 @@
 const readline = require('node:readline')
 const { createRequire } = require('node:module')
 
-const [modules, addr] = process.argv.slice(2)
+const fs = require('node:fs')
+
+// A login is a Login of ../secured, or missing.
+const [modules, login, addr] = process.argv.length > 4 ? process.argv.slice(2) : [process.argv[2], undefined, process.argv[3]]
 const load = createRequire(`${modules}/`)
 const { AssignerProtocol, CompressionCodecs, CompressionTypes, Kafka, logLevel } = load('kafkajs')
 
@@ -22,8 +25,24 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 })
 const codecs = { none: 'None', gzip: 'GZIP', snappy: 'Snappy', lz4: 'LZ4', zstd: 'ZSTD' }
 
-const kafka = new Kafka({ brokers: [addr], logLevel: logLevel.WARN, logCreator: () => e => console.error(JSON.stringify(e)) })
-const admin = kafka.admin()
+// security returns the settings of a login.
+function security({ mechanism, user, password, token, ca, pem }) {
+  const shown = pem === '' ? undefined : fs.readFileSync(pem)
+  const ssl = { ca: fs.readFileSync(ca), cert: shown, key: shown }
+  switch (mechanism) {
+    case 'SSL':
+      return { ssl }
+    case 'OAUTHBEARER':
+      return { ssl, sasl: { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: token }) } }
+  }
+  return { ssl, sasl: { mechanism: mechanism.toLowerCase(), username: user, password } }
+}
+
+const kafka = new Kafka({
+  brokers: [addr], logLevel: logLevel.WARN, logCreator: () => e => console.error(JSON.stringify(e)),
+  ...(login === undefined ? {} : security(JSON.parse(login))),
+})
+const admin = kafka.admin(login === undefined ? {} : { retry: { retries: 0 } }) // who is refused tells it at once
 let member
 
 const encode = data => (data === null ? null : data.toString('base64'))
@@ -117,10 +136,11 @@ const ops = {
 }
 
 async function main() {
-  await admin.connect()
+  const connected = admin.connect()
+  connected.catch(() => {}) // each op tells
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const { op, ...rest } = JSON.parse(line)
-    const answer = await ops[op](rest).then(ok => ({ ok: ok ?? null }), e => ({ error: String(e.stack) }))
+    const answer = await connected.then(() => ops[op](rest)).then(ok => ({ ok: ok ?? null }), e => ({ error: [e.stack, ...(e.errors ?? [])].join('\n') }))
     process.stdout.write(`${JSON.stringify(answer)}\n`)
   }
   process.exit(0) // whatever a failed op left open

@@ -3,11 +3,13 @@ package kafkago
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
 
 	"github.com/iggykafka/gateway/clienttest"
 )
@@ -17,14 +19,24 @@ func TestMain(m *testing.M) { clienttest.Main(m) }
 func TestKafkaGo(t *testing.T) {
 	traits := clienttest.Traits{NotIdempotent: true, EmptyReadsNull: true}
 	clienttest.Run(t, traits, func(_ *testing.T, addr string) clienttest.Client {
-		transport := &kafka.Transport{}
-		return &client{addr, transport, &kafka.Client{Addr: kafka.TCP(addr), Transport: transport}}
+		return open(addr, nil, nil)
 	})
 }
+
+// open returns a client; it connects when it has to, over TLS and with a login where they are not nil.
+func open(addr string, over *tls.Config, login sasl.Mechanism) *client {
+	transport := &kafka.Transport{TLS: over, SASL: login}
+	dialer := &kafka.Dialer{Timeout: dialTime, DualStack: true, TLS: over, SASLMechanism: login}
+	return &client{addr, transport, dialer, &kafka.Client{Addr: kafka.TCP(addr), Transport: transport}}
+}
+
+// dialTime is kafka-go's own.
+const dialTime = 10 * time.Second
 
 type client struct {
 	addr      string
 	transport *kafka.Transport
+	dialer    *kafka.Dialer
 	*kafka.Client
 }
 
@@ -90,7 +102,7 @@ func (c *client) Read(ctx context.Context, topic string, from clienttest.Offsets
 // follow sends on the records of a partition from an offset on, until the context ends.
 func (c *client) follow(ctx context.Context, topic string, partition int32, offset int64, to chan<- kafka.Message) {
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: []string{c.addr}, Topic: topic, Partition: int(partition), MaxBytes: 10 << 20, MaxWait: 200 * time.Millisecond,
+		Brokers: []string{c.addr}, Dialer: c.dialer, Topic: topic, Partition: int(partition), MaxBytes: 10 << 20, MaxWait: 200 * time.Millisecond,
 	})
 	defer reader.Close()
 	if reader.SetOffset(offset) != nil {
@@ -181,7 +193,7 @@ type member struct {
 
 func (c *client) Join(_ context.Context, group, topic string) (clienttest.Member, error) {
 	g, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: group, Brokers: []string{c.addr}, Topics: []string{topic}, StartOffset: kafka.FirstOffset,
+		ID: group, Brokers: []string{c.addr}, Dialer: c.dialer, Topics: []string{topic}, StartOffset: kafka.FirstOffset,
 		HeartbeatInterval: 500 * time.Millisecond, JoinGroupBackoff: 100 * time.Millisecond,
 	})
 	if err != nil {

@@ -1,21 +1,38 @@
 """aiokafka."""
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.abc import AbstractTokenProvider
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from aiokafka.errors import for_code
+from aiokafka.helpers import create_ssl_context
 
 import harness
 
 
+class Tokens(AbstractTokenProvider):
+    async def token(self):
+        return harness.LOGIN["token"]
+
+
+def security():
+    """Returns the settings of security."""
+    out, login = harness.security(), harness.LOGIN
+    if login is not None:
+        out["ssl_context"] = create_ssl_context(cafile=login["ca"], certfile=login["pem"] or None, keyfile=login["pem"] or None)
+        if login["mechanism"] == "OAUTHBEARER":
+            out["sasl_oauth_token_provider"] = Tokens()
+    return out
+
+
 class Client:
     def __init__(self, addr):
-        self.addr = addr
+        self.config = {"bootstrap_servers": addr, **security()}
         self.lazy_admin = None
 
     async def admin(self):
         if self.lazy_admin is None:
-            self.lazy_admin = AIOKafkaAdminClient(bootstrap_servers=self.addr)
+            self.lazy_admin = AIOKafkaAdminClient(**self.config)
             await self.lazy_admin.start()
         return self.lazy_admin
 
@@ -27,7 +44,7 @@ class Client:
         check((await (await self.admin()).delete_topics([topic])).topic_error_codes)
 
     async def produce(self, topic, codec, records):
-        producer = AIOKafkaProducer(bootstrap_servers=self.addr, enable_idempotence=True,
+        producer = AIOKafkaProducer(**self.config, enable_idempotence=True,
                                     compression_type=None if codec == "none" else codec)
         await producer.start()
         try:
@@ -39,7 +56,7 @@ class Client:
             await producer.stop()
 
     async def consumer(self, *topics, **config):
-        consumer = AIOKafkaConsumer(*topics, bootstrap_servers=self.addr, auto_offset_reset="earliest",
+        consumer = AIOKafkaConsumer(*topics, **self.config, auto_offset_reset="earliest",
                                     enable_auto_commit=False, fetch_max_wait_ms=200, **config)
         await consumer.start()
         return consumer

@@ -2,19 +2,35 @@
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
+from kafka.sasl.oauth import AbstractTokenProvider
 from kafka.structs import OffsetAndMetadata
 
 import harness
 
 
+class Tokens(AbstractTokenProvider):
+    def token(self):
+        return harness.LOGIN["token"]
+
+
+def security():
+    """Returns the settings of security."""
+    out, login = harness.security(), harness.LOGIN
+    if login is not None:
+        out.update(ssl_cafile=login["ca"], ssl_certfile=login["pem"] or None, ssl_keyfile=login["pem"] or None)
+        if login["mechanism"] == "OAUTHBEARER":
+            out["sasl_oauth_token_provider"] = Tokens()
+    return out
+
+
 class Client:
     def __init__(self, addr):
-        self.addr = addr
+        self.config = {"bootstrap_servers": addr, **security()}
         self.lazy_admin = None
 
     @property
     def admin(self):
-        self.lazy_admin = self.lazy_admin or KafkaAdminClient(bootstrap_servers=self.addr)
+        self.lazy_admin = self.lazy_admin or KafkaAdminClient(**self.config)
         return self.lazy_admin
 
     def create(self, topic, partitions):
@@ -24,7 +40,7 @@ class Client:
         self.admin.delete_topics([topic])
 
     def produce(self, topic, codec, records):
-        producer = KafkaProducer(bootstrap_servers=self.addr, enable_idempotence=True,
+        producer = KafkaProducer(**self.config, enable_idempotence=True,
                                  compression_type=None if codec == "none" else codec)
         futures = [producer.send(topic, value, key, headers, timestamp_ms=time)
                    for key, value, headers, time in harness.sent(records)]
@@ -34,7 +50,7 @@ class Client:
         producer.close()
 
     def consumer(self, **config):
-        return KafkaConsumer(bootstrap_servers=self.addr, auto_offset_reset="earliest", enable_auto_commit=False,
+        return KafkaConsumer(**self.config, auto_offset_reset="earliest", enable_auto_commit=False,
                              fetch_max_wait_ms=200, **config)
 
     def read(self, topic, count, **rest):

@@ -32,23 +32,36 @@ func run(t *testing.T, version sarama.KafkaVersion) {
 		traits.Lacks["zstd"] = "Sarama refuses zstd below protocol version 2.1"
 	}
 	clienttest.Run(t, traits, func(t *testing.T, addr string) clienttest.Client {
-		config := sarama.NewConfig()
-		config.Version = version
-		config.Metadata.AllowAutoTopicCreation = false
-		config.Producer.Return.Successes = true
-		config.Producer.RequiredAcks = sarama.WaitForAll // which idempotence asks for
-		config.Producer.Idempotent = true
-		config.Net.MaxOpenRequests = 1
-		config.Consumer.Offsets.Initial = sarama.OffsetOldest
-		config.Consumer.Offsets.AutoCommit.Enable = false
-		config.Consumer.Group.Heartbeat.Interval = 500 * time.Millisecond
-		config.Consumer.MaxWaitTime = 200 * time.Millisecond
-		c, err := sarama.NewClient([]string{addr}, config)
+		c, err := open(addr, settings(version))
 		require.NoError(t, err)
-		admin, err := sarama.NewClusterAdminFromClient(c)
-		require.NoError(t, err)
-		return &client{addr, config, c, admin}
+		return c
 	})
+}
+
+// settings are those of all clients here.
+func settings(version sarama.KafkaVersion) *sarama.Config {
+	config := sarama.NewConfig()
+	config.Version = version
+	config.Metadata.AllowAutoTopicCreation = false
+	config.Producer.Return.Successes = true
+	config.Producer.RequiredAcks = sarama.WaitForAll // which idempotence asks for
+	config.Producer.Idempotent = true
+	config.Net.MaxOpenRequests = 1
+	config.Consumer.Offsets.Initial = sarama.OffsetOldest
+	config.Consumer.Offsets.AutoCommit.Enable = false
+	config.Consumer.Group.Heartbeat.Interval = 500 * time.Millisecond
+	config.Consumer.MaxWaitTime = 200 * time.Millisecond
+	return config
+}
+
+// open connects.
+func open(addr string, config *sarama.Config) (*client, error) {
+	c, err := sarama.NewClient([]string{addr}, config)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := sarama.NewClusterAdminFromClient(c)
+	return &client{addr, config, c, admin}, err
 }
 
 type client struct {

@@ -1,0 +1,35 @@
+package javascript
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/clienttest/secured"
+)
+
+func TestSecured(t *testing.T) {
+	t.Parallel()
+	modules := install(t)
+	clienttest.Secured{
+		Traits: clienttest.Traits{UnorderedHeaders: true},
+		Says: map[string]string{
+			secured.WrongPassword:      "KafkaJSSASLAuthenticationError",
+			secured.BadToken:           "KafkaJSSASLAuthenticationError",
+			secured.NotEnabled:         "does not support the requested SASL mechanism",
+			secured.UnknownAuthority:   "unable to verify",
+			secured.OtherHost:          "altnames",
+			secured.NoCertificate:      " alert ",
+			secured.StrangeCertificate: " alert ",
+			secured.NotAllowed:         "authorization failed",
+		},
+		Brief: true,
+		Open: func(t *testing.T, login secured.Login) (clienttest.Client, error) {
+			text, err := json.Marshal(login)
+			require.NoError(t, err)
+			return clienttest.Script(t, login.Address, "node", "kafkajs.js", modules, string(text)), nil
+		},
+	}.Run(t)
+}
