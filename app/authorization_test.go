@@ -8,24 +8,72 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// An authorizer that sees nobody but User:ANONYMOUS is told of.
-func TestAuthorizationWithoutLogins(t *testing.T) {
+// What looks as if it secured the gateway and does not is told of.
+func TestOpennessIsToldOf(t *testing.T) {
 	t.Parallel()
+	const (
+		anonymous = "every client is User:ANONYMOUS to the authorizer"
+		super     = "whoever reaches this listener may do everything"
+		beside    = "while other listeners have clients say who they are"
+		logins    = "nobody has to log in"
+		plain     = "nothing is encrypted"
+	)
+	acls := func(more ...string) map[string]string {
+		flags := map[string]string{"authorization.authorizer": "acls", "listeners.more.listen": "127.0.0.1:0"}
+		for i := 0; i < len(more); i += 2 {
+			flags[more[i]] = more[i+1]
+		}
+		return flags
+	}
 	for _, c := range []struct {
 		flags map[string]string
-		warns int
+		want  []string
 	}{
-		{map[string]string{}, 0},
-		{map[string]string{"authorization.authorizer": "acls"}, 1},
-		{map[string]string{"authorization.authorizer": "acls", "listeners.more.listen": "127.0.0.1:0"}, 1},
-		{map[string]string{"authorization.authorizer": "acls", "listeners.more.listen": "127.0.0.1:0", "listeners.more.protocol": "SASL_PLAINTEXT"}, 0},
-		{map[string]string{"authorization.authorizer": "acls", "protocol": "SASL_PLAINTEXT"}, 0},
+		{map[string]string{}, nil},
+		{map[string]string{"authorization.authorizer": "acls"}, []string{anonymous}},
+		{acls(), []string{anonymous}},
+		{acls("listeners.more.protocol", "SSL"), []string{anonymous}},
+		{acls("listeners.more.protocol", "SSL", "tls.client_auth", "requested"), nil},
+		{acls("listeners.more.protocol", "SSL", "listeners.more.client_auth", "required"), nil},
+		{acls("listeners.more.protocol", "SSL", "listeners.more.client_auth", "none", "tls.client_auth", "required"), []string{anonymous}},
+		{acls("listeners.more.protocol", "SASL_PLAINTEXT"), nil},
+		{acls("protocol", "SASL_PLAINTEXT"), nil},
+		{acls("protocol", "SASL_PLAINTEXT", "listeners.more.listen", "10.0.0.1:1"), []string{beside}},
+		{acls("protocol", "SASL_PLAINTEXT", "listeners.more.listen", "[::1]:1"), nil},
+		{acls("protocol", "SASL_PLAINTEXT", "listeners.more.listen", "localhost:1"), nil},
+		{acls("protocol", "SASL_PLAINTEXT", "authorization.super_users", "User:ANONYMOUS"), nil},
+		{
+			acls("protocol", "SASL_PLAINTEXT", "listeners.more.listen", "10.0.0.1:1", "authorization.super_users", "User:a,User:ANONYMOUS"),
+			[]string{super, beside},
+		},
+		{map[string]string{"sasl.users_file": "users"}, []string{logins}},
+		{map[string]string{"sasl.users_file": "users", "protocol": "SASL_PLAINTEXT"}, nil},
+		{map[string]string{"tls.certificate": "tls.crt"}, []string{plain}},
+		{map[string]string{"tls.certificate": "tls.crt", "protocol": "SASL_SSL"}, nil},
 	} {
 		l, err := load("", nil, c.flags)
-		require.NoError(t, err)
+		require.NoError(t, err, c.flags)
 		core, logs := observer.New(zap.WarnLevel)
-		l.warnOfAuthorization(zap.New(core))
-		require.Equal(t, c.warns, logs.FilterMessageSnippet("User:ANONYMOUS").Len(), c.flags)
+		l.warnOfOpenness(zap.New(core))
+		require.Equal(t, len(c.want), logs.Len(), "%v: %v", c.flags, logs.All())
+		for i, line := range logs.All() {
+			require.Contains(t, line.Message, c.want[i], c.flags)
+		}
+	}
+}
+
+// Super users without an authorizer stop the start, unless it was switched off by its
+// key.
+func TestSuperUsersNeedAnAuthorizer(t *testing.T) {
+	t.Parallel()
+	flags := map[string]string{"authorization.super_users": "User:admin"}
+	_, err := load("", nil, flags)
+	require.EqualError(t, err, "authorization.super_users: there is no authorizer, so everybody may do everything; "+
+		"set authorization.authorizer to acls, or to none if that is meant (flag --authorization.super_users)")
+	for _, meant := range []string{"none", "acls"} {
+		flags["authorization.authorizer"] = meant
+		_, err := load("", nil, flags)
+		require.NoError(t, err)
 	}
 }
 

@@ -98,6 +98,7 @@ func (l *loaded) check(faults *Faults) {
 		}
 	}
 	l.checkWords(fault)
+	l.checkAuthorization(fault)
 	if g := l.Groups; g.MinSessionTimeout > g.MaxSessionTimeout {
 		fault("groups.min_session_timeout", "%s is above groups.max_session_timeout, %s; lower it or raise that",
 			formatDuration(g.MinSessionTimeout), formatDuration(g.MaxSessionTimeout))

@@ -29,7 +29,7 @@ func (p program) serve(ctx context.Context, l loaded) error {
 		return err
 	}
 	defer closeLog()
-	l.warnOfAuthorization(log)
+	l.warnOfOpenness(log)
 	failed := make(chan struct{}, 1)
 	var srv *server.Server
 	app := fx.New(

@@ -66,6 +66,9 @@ func (s *Server) choose() error {
 			errs = append(errs, fmt.Errorf("%smechanisms: nobody logs in on a listener of protocol %s; remove them, or set %sprotocol to one with SASL",
 				cfg.Section, cfg.Protocol, cfg.Section))
 		}
+		if found && p.Open == nil {
+			errs = append(errs, cfg.notSecured())
+		}
 		s.listeners = append(s.listeners, &listener{
 			s: s, cfg: cfg, protocol: p, rate: newRate(cfg.ConnectionRate, 1), silent: list.New(),
 		})
@@ -94,6 +97,19 @@ func (l *listener) open(ctx context.Context) error {
 
 // ownKeys are those of a listener's keys that its transport looks at.
 var ownKeys = []string{"certificate", "key", "client_ca", "client_auth"}
+
+// notSecured names the keys of a listener without a transport that only a transport
+// looks at: whoever set them takes the listener for encrypted.
+func (l NamedListener) notSecured() error {
+	var errs []error
+	for i, value := range []string{l.Certificate, l.Key, l.ClientCA, l.ClientAuth} {
+		if value != "" {
+			errs = append(errs, fmt.Errorf("%s%s: a listener of protocol %s is not encrypted; remove it, or set %sprotocol to one with SSL",
+				l.Section, ownKeys[i], l.Protocol, l.Section))
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // named is what a transport finds wrong, a line for each key: those of the listener
 // get their full names.

@@ -90,11 +90,19 @@ func TestProtocolsAreChecked(t *testing.T) {
 	cfg.Listeners = map[string]ListenerConfig{
 		"login": {Listen: "127.0.0.1:0", Protocol: SASLPlaintext, Mechanisms: []string{"PLAIN"}},
 		"plain": {Listen: "127.0.0.1:0", Mechanisms: []string{"WORD"}},
+		// Whoever sets these takes the listener for encrypted.
+		"clear": {Listen: "127.0.0.1:0", Certificate: "c", Key: "k", ClientCA: "ca", ClientAuth: "required"},
+		"asks":  {Listen: "127.0.0.1:0", Protocol: SASLPlaintext, Mechanisms: []string{"WORD"}, ClientAuth: "none"},
 	}
 	g := &greeting{}
 	_, err := New(cfg, nil, nil, nil, zap.NewNop(), nil, g.protocol(false), g.protocol(false), WithLogins(&logins{}))
 	require.EqualError(t, err, `protocol: two protocols have the name GREETING
 protocol: "sasl_ssl" is none of GREETING, PLAINTEXT, SASL_PLAINTEXT
+listeners.asks.client_auth: a listener of protocol SASL_PLAINTEXT is not encrypted; remove it, or set listeners.asks.protocol to one with SSL
+listeners.clear.certificate: a listener of protocol PLAINTEXT is not encrypted; remove it, or set listeners.clear.protocol to one with SSL
+listeners.clear.key: a listener of protocol PLAINTEXT is not encrypted; remove it, or set listeners.clear.protocol to one with SSL
+listeners.clear.client_ca: a listener of protocol PLAINTEXT is not encrypted; remove it, or set listeners.clear.protocol to one with SSL
+listeners.clear.client_auth: a listener of protocol PLAINTEXT is not encrypted; remove it, or set listeners.clear.protocol to one with SSL
 listeners.login.mechanisms: PLAIN is none of WORD
 listeners.plain.mechanisms: nobody logs in on a listener of protocol PLAINTEXT; remove them, or set listeners.plain.protocol to one with SASL`)
 

@@ -24,11 +24,11 @@ type Config struct {
 	// looked at each 10s besides, and both when a token names a key that is not
 	// known, but not more often than each 10s.
 	JWKSRefresh time.Duration `koanf:"jwks_refresh"`
-	// Issuer is what the claim "iss" of a token must be (default "", which needs
-	// sasl.oauthbearer.allow_unverified_issuer).
+	// Issuer is what the claim "iss" of a token must be (default "": any, if
+	// sasl.oauthbearer.allow_unverified_issuer says so).
 	Issuer string `koanf:"expected_issuer"`
-	// Audience lists what the claim "aud" of a token must have one of (default "",
-	// which needs sasl.oauthbearer.allow_unverified_audience).
+	// Audience lists what the claim "aud" of a token must have one of (default "": any,
+	// if sasl.oauthbearer.allow_unverified_audience says so).
 	Audience []string `koanf:"expected_audience"`
 	// AllowUnverifiedIssuer lets in tokens of any issuer where none is expected
 	// (default false).

@@ -24,7 +24,7 @@ const Name = "OAUTHBEARER"
 
 // Kafka's texts.
 const (
-	invalidToken = `{"status":"invalid_token"}`
+	invalidToken = `{"status":"invalid_token"}` // #nosec G101 -- a text for clients
 	otherUser    = "Authentication failed: Client requested an authorization id (%s) that is different from the token's principal name (%s)"
 )
 
