@@ -29,7 +29,7 @@ func (p program) exportOffsets(ctx context.Context, l loaded, name string) error
 			return fmt.Errorf("export: %w", err)
 		}
 		if name != "" {
-			err = os.WriteFile(name, out.Bytes(), 0o644)
+			err = os.WriteFile(name, out.Bytes(), 0o600)
 		} else {
 			_, err = out.WriteTo(p.out)
 		}

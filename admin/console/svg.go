@@ -32,7 +32,7 @@ func spark(values []float64) template.HTML {
 		}
 		fmt.Fprintf(&line, "%.1f,%.1f", float64(i)*step, 1+(sparkHeight-2)*(1-max(v, 0)/top))
 	}
-	return template.HTML(fmt.Sprintf(
+	return template.HTML(fmt.Sprintf( // #nosec G203 -- numbers alone
 		`<svg class="spark" viewBox="0 0 %d %d" width="%d" height="%d" aria-hidden="true" focusable="false">`+
 			`<polygon points="0,%d %s %d,%d"/><polyline points="%s"/></svg>`,
 		sparkWidth, sparkHeight, sparkWidth, sparkHeight, sparkHeight, line.String(), sparkWidth, sparkHeight, line.String()))
@@ -44,7 +44,7 @@ func bar(share float64) template.HTML {
 	if share > 0 {
 		width = max(width, 1.5)
 	}
-	return template.HTML(fmt.Sprintf(
+	return template.HTML(fmt.Sprintf( // #nosec G203 -- numbers alone
 		`<svg class="bar" viewBox="0 0 %d %d" width="%d" height="%d" preserveAspectRatio="none" aria-hidden="true" focusable="false">`+
 			`<rect class="bar-all" width="%d" height="%d" rx="2"/><rect class="bar-part" width="%.1f" height="%d" rx="2"/></svg>`,
 		barWidth, barHeight, barWidth, barHeight, barWidth, barHeight, width, barHeight))

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -41,19 +41,20 @@ const isItThere = "start the gateway, or name another address with --bootstrap"
 // unreachable returns the cause and the advice for a connection that did not come
 // about.
 func unreachable(addresses []string, err error, how Connection) error {
+	var op *net.OpError // an alert of TLS comes as one of this operation, and of a type without a name
+	remote := errors.As(err, &op) && op.Op == "remote error"
 	if err = plain(err); errors.Is(err, context.DeadlineExceeded) {
 		err = errors.New("no answer in time")
 	}
-	return &Unreachable{addresses, err, advice(err, how)}
+	return &Unreachable{addresses, err, advice(err, remote, how)}
 }
 
-func advice(err error, how Connection) string {
+func advice(err error, remote bool, how Connection) string {
 	encryption, login, _ := how.Settle() // was fine a moment ago
 	var (
 		authority x509.UnknownAuthorityError
 		name      x509.HostnameError
 		invalid   x509.CertificateInvalidError
-		alert     tls.AlertError
 	)
 	switch {
 	case errors.As(err, &authority):
@@ -62,7 +63,7 @@ func advice(err error, how Connection) string {
 		return "name the server in --bootstrap as its certificate does"
 	case errors.As(err, &invalid):
 		return "the server needs another certificate"
-	case errors.As(err, &alert):
+	case remote:
 		return "the server may ask for a certificate of an authority that it trusts: --cert and --key"
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		return "the user or the password is wrong, or the user has none for this --mechanism; the audit in the gateway's log says which"

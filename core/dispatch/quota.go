@@ -120,7 +120,7 @@ func (d *Dispatcher) charge(
 		}
 	}
 	if t, ok := resp.(kmsg.SetThrottleResponse); ok {
-		t.SetThrottle(int32(min(a.throttle.Milliseconds(), math.MaxInt32)))
+		t.SetThrottle(int32(min(a.throttle.Milliseconds(), math.MaxInt32))) // #nosec G115 -- at most MaxInt32
 	}
 	// The answer grows only by what is set here, if at all: fields have fixed sizes.
 	write(answer, head, resp)

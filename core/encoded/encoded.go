@@ -50,5 +50,5 @@ func (l Layout) prefix(n, width int) int64 {
 	if !l {
 		return int64(width)
 	}
-	return int64(bits.Len32(uint32(n+1)|1)+6) / 7
+	return int64(bits.Len32(uint32(n+1)|1)+6) / 7 // #nosec G115 -- lengths of what is in memory: below 2^31
 }

@@ -125,7 +125,7 @@ func (w *walk) optional(f *Field) error {
 	if len(w.body) == 0 {
 		return fmt.Errorf("%w: no presence byte", ErrMalformed)
 	}
-	present := int8(w.body[0])
+	present := int8(w.body[0]) // #nosec G115 -- the same bits, as the protocol has them
 	w.body = w.body[1:]
 	if present < 0 {
 		return nil
@@ -173,10 +173,10 @@ func (w *walk) length(width int, f *Field) (int64, error) {
 	case len(w.body) < width:
 		return 0, fmt.Errorf("%w: no room for a length", ErrMalformed)
 	case width == 2:
-		n = int64(int16(binary.BigEndian.Uint16(w.body)))
+		n = int64(int16(binary.BigEndian.Uint16(w.body))) // #nosec G115 -- the same bits, as the protocol has them
 		w.body = w.body[2:]
 	default:
-		n = int64(int32(binary.BigEndian.Uint32(w.body)))
+		n = int64(int32(binary.BigEndian.Uint32(w.body))) // #nosec G115 -- the same bits, as the protocol has them
 		w.body = w.body[4:]
 	}
 	if n < -1 || n == -1 && f.nullable > w.version {

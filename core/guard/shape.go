@@ -84,7 +84,7 @@ func Bytes() Field { return field(kindBytes, 0) }
 // Elements that are structures end in a tag section at flexible versions.
 func Array[E any](fields ...Field) Field {
 	e := reflect.TypeFor[E]()
-	f := field(kindArray, int64(e.Size()), fields...)
+	f := field(kindArray, int64(e.Size()), fields...) // #nosec G115 -- the same bits, as the protocol has them
 	f.tagged = e.Kind() == reflect.Struct
 	return f
 }
@@ -92,7 +92,7 @@ func Array[E any](fields ...Field) Field {
 // NullableStruct is a structure that is preceded by one byte, −1 for null, and
 // decodes to a pointer to E.
 func NullableStruct[E any](fields ...Field) Field {
-	f := field(kindStruct, int64(reflect.TypeFor[E]().Size()), fields...)
+	f := field(kindStruct, int64(reflect.TypeFor[E]().Size()), fields...) // #nosec G115 -- the same bits, as the protocol has them
 	f.nullable, f.tagged = 0, true
 	return f
 }

@@ -38,11 +38,11 @@ func listen(ctx context.Context, key, addr string) (net.Listener, error) {
 // advertised returns the address to tell clients: what the config says of it,
 // completed by what the listener got.
 func advertised(config string, got *net.TCPAddr) (host string, port int32) {
-	host, port = got.IP.String(), int32(got.Port)
+	host, port = got.IP.String(), int32(got.Port) // #nosec G115 -- a port
 	if h, p, err := parseAdvertise(config); config != "" && err == nil {
 		host = h
 		if p != 0 {
-			port = int32(p)
+			port = int32(p) // #nosec G115 -- a port
 		}
 	}
 	return host, port

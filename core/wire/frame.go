@@ -72,7 +72,7 @@ func (r *Reader) Prefix() (int, error) {
 	if err := r.need(PrefixSize); err != nil {
 		return 0, unexpected(err)
 	}
-	n := int(int32(binary.BigEndian.Uint32(r.buf[r.r:])))
+	n := int(int32(binary.BigEndian.Uint32(r.buf[r.r:]))) // #nosec G115 -- the same bits, as the protocol has them
 	if n < 1 || n > r.max {
 		return 0, fmt.Errorf("%w: %d bytes, legal are 1 to %d", ErrFrameSize, n, r.max)
 	}

@@ -36,9 +36,9 @@ func ParseHeader(payload []byte) (Header, error) {
 		return Header{}, fmt.Errorf("%w: a request of %d bytes", ErrHeader, len(payload))
 	}
 	return Header{
-		Key:           int16(binary.BigEndian.Uint16(payload)),
-		Version:       int16(binary.BigEndian.Uint16(payload[2:])),
-		CorrelationID: int32(binary.BigEndian.Uint32(payload[4:])),
+		Key:           int16(binary.BigEndian.Uint16(payload)),     // #nosec G115 -- the same bits, as the protocol has them
+		Version:       int16(binary.BigEndian.Uint16(payload[2:])), // #nosec G115 -- the same bits, as the protocol has them
+		CorrelationID: int32(binary.BigEndian.Uint32(payload[4:])), // #nosec G115 -- the same bits, as the protocol has them
 	}, nil
 }
 
@@ -49,7 +49,7 @@ func ParseHeader(payload []byte) (Header, error) {
 // client id length means null, which reads as no bytes.
 func Split(payload []byte, flexible bool) (clientID, body []byte, err error) {
 	rest := payload[fixedSize:]
-	n := int(int16(binary.BigEndian.Uint16(rest)))
+	n := int(int16(binary.BigEndian.Uint16(rest))) // #nosec G115 -- the same bits, as the protocol has them
 	rest = rest[2:]
 	if n > len(rest) {
 		return nil, nil, fmt.Errorf("%w: a client id of %d bytes with %d left", ErrHeader, n, len(rest))
@@ -102,7 +102,7 @@ const PrefixSize = 4
 // section. The answer to ApiVersions never has the tag section.
 func AppendResponseHeader(dst []byte, key int16, flexible bool, correlationID int32) []byte {
 	dst = append(dst, 0, 0, 0, 0)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(correlationID))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(correlationID)) // #nosec G115 -- the same bits, as the protocol has them
 	if flexible && key != keyApiVersions {
 		dst = append(dst, 0)
 	}
@@ -113,4 +113,4 @@ func AppendResponseHeader(dst []byte, key int16, flexible bool, correlationID in
 func PayloadSize(answer []byte) int { return len(answer) - PrefixSize }
 
 // Finish sets the length prefix of an answer.
-func Finish(answer []byte) { binary.BigEndian.PutUint32(answer, uint32(PayloadSize(answer))) }
+func Finish(answer []byte) { binary.BigEndian.PutUint32(answer, uint32(PayloadSize(answer))) } // #nosec G115 -- the same bits, as the protocol has them

@@ -87,7 +87,7 @@ func (d describer) fill(resp *kmsg.DescribeQuorumResponse, at handler.Listener) 
 	resp.Topics = append(resp.Topics, t)
 
 	l := kmsg.NewDescribeQuorumResponseNodeListener()
-	l.Name, l.Host, l.Port = at.Protocol, at.Host, uint16(at.Port)
+	l.Name, l.Host, l.Port = at.Protocol, at.Host, uint16(at.Port) // #nosec G115 -- a port
 	n := kmsg.NewDescribeQuorumResponseNode()
 	n.NodeID, n.Listeners = d.node.ID, append(n.Listeners, l)
 	resp.Nodes = append(resp.Nodes, n)

@@ -43,7 +43,7 @@ func (s server) subscribe(_ context.Context, call handler.Call, req *kmsg.GetTel
 	cfg := s.store.Config()
 	resp.ClientInstanceID, resp.SubscriptionID = subscription.Client, subscription.ID
 	resp.AcceptedCompressionTypes = codecs
-	resp.PushIntervalMillis = int32(cfg.PushInterval.Milliseconds())
+	resp.PushIntervalMillis = int32(cfg.PushInterval.Milliseconds()) // #nosec G115 -- the configuration is checked to fit
 	resp.TelemetryMaxBytes = cfg.MaxBytes
 	resp.RequestedMetrics = subscription.Metrics
 	return resp, nil

@@ -70,7 +70,7 @@ func (c *Conn) Decode(req kmsg.Request, frame []byte) (kmsg.Response, error) {
 	if req.IsFlexible() && req.Key() != kmsg.ApiVersions.Int16() {
 		header++ // an empty tag section
 	}
-	if len(frame) < header || int32(binary.BigEndian.Uint32(frame)) != c.counter {
+	if len(frame) < header || int32(binary.BigEndian.Uint32(frame)) != c.counter { // #nosec G115 -- the same bits
 		return nil, fmt.Errorf("an answer of %d bytes that is not to request %d", len(frame), c.counter)
 	}
 	resp := req.ResponseKind()

@@ -55,7 +55,7 @@ func parseNetwork(text string) (network netip.Prefix, fault string) {
 		if n > 255 {
 			return netip.Prefix{}, fmt.Sprintf("Value [%d] not in range [0,255]", n)
 		}
-		ip[i] = byte(n)
+		ip[i] = byte(n) // #nosec G115 -- at most 255
 	}
 	n, _ := strconv.Atoi(bits)
 	if n > 32 {

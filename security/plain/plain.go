@@ -42,7 +42,7 @@ var ErrWrong = errors.New("wrong user name or password")
 
 // Kafka's texts.
 const (
-	badToken   = "Invalid SASL/PLAIN response: expected 3 tokens, got %d"
+	badToken   = "Invalid SASL/PLAIN response: expected 3 tokens, got %d" // #nosec G101 -- a text for clients
 	noUser     = "Authentication failed: username not specified"
 	noPassword = "Authentication failed: password not specified"
 	wrong      = "Authentication failed: Invalid username or password"

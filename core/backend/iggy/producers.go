@@ -148,7 +148,7 @@ type run struct {
 // extend takes one more record of the batch, or says that it is none.
 func (r *run) extend(next *run) bool {
 	gap := next.batch.BaseOffset - r.batch.BaseOffset
-	same := !next.begun && r.batch.ProducerID == next.batch.ProducerID && r.batch.ProducerEpoch == next.batch.ProducerEpoch &&
+	same := !next.begun && gap <= math.MaxInt32 && r.batch.ProducerID == next.batch.ProducerID && r.batch.ProducerEpoch == next.batch.ProducerEpoch &&
 		int64(next.batch.BaseSequence) == (int64(r.batch.BaseSequence)+gap)&math.MaxInt32
 	if same {
 		r.batch.LastOffsetDelta = int32(gap) + next.batch.LastOffsetDelta

@@ -82,7 +82,7 @@ func (c *conn) wait(ctx context.Context, cause error, sooner <-chan struct{}) {
 	if errors.As(cause, &no) {
 		pause = max(pause, refusedBackoff)
 	}
-	t := time.NewTimer(pause/2 + rand.N(pause/2+1))
+	t := time.NewTimer(pause/2 + rand.N(pause/2+1)) // #nosec G404 -- a pause
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -36,8 +36,8 @@ func NewID(producerID int64, epoch int16, sequence int32, first bool) ID {
 func RandomID() ID {
 	var id ID
 	for {
-		binary.NativeEndian.PutUint64(id[0:], rand.Uint64())
-		binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+		binary.NativeEndian.PutUint64(id[0:], rand.Uint64()) // #nosec G404 -- ids must differ, and are no secrets
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) // #nosec G404 -- ids must differ, and are no secrets
 		id[6] = id[6]&0x0f | 0x40
 		id[8] = id[8]&0x3f | 0x80
 		if _, ok := tagOf(id); !ok {
