@@ -56,6 +56,8 @@ func TestRealTLS(t *testing.T) {
 
 	t.Run("works", func(t *testing.T) {
 		c := start(t, cfg)
+		require.NoError(t, c.CheckPassword(t.Context(), iggytest.Username, iggytest.Password))
+		require.ErrorIs(t, c.CheckPassword(t.Context(), iggytest.Username, "wrong"), ErrWrongPassword)
 		topic := topicWith(t, c, 1)
 		large := make([]byte, 3<<20)
 		_, _ = rand.Read(large)

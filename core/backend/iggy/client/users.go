@@ -126,12 +126,21 @@ func (c *Client) tryLogin(ctx context.Context, name, password string) (status ui
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer func() {
 		stop()
-		_ = raw.Close() // not the TLS layer's Close, which waits
+		_ = raw.SetDeadline(time.Now().Add(farewell))
+		_ = server.Close()
 	}()
 	return askLogin(server, name, password)
 }
 
-// askLogin sends the request of a login and reads the head of the reply:
+// farewell is how long the end of a connection may take over TLS, which says goodbye.
+const farewell = 100 * time.Millisecond
+
+// maxLoginReply bounds the body of the reply to a login, in bytes: it has the user's
+// number.
+const maxLoginReply = 1 << 10
+
+// askLogin sends the request of a login and reads the reply, all of it: the server logs
+// an error for a connection that is closed before. The request is
 //
 //	u8 length, name · u8 length, password · u32 length, version · u32 length, context
 func askLogin(server net.Conn, name, password string) (status uint32, err error) {
@@ -150,6 +159,12 @@ func askLogin(server net.Conn, name, password string) (status uint32, err error)
 	if _, err := io.ReadFull(server, head[:]); err != nil {
 		return 0, fmt.Errorf("from the Iggy server: %w", err)
 	}
-	status, _ = replyHeader(head[:])
+	status, rest := replyHeader(head[:])
+	if rest > maxLoginReply {
+		return 0, fmt.Errorf("%w: %d bytes for a login", ErrReplyTooLarge, rest)
+	}
+	if _, err := io.CopyN(io.Discard, server, rest); err != nil {
+		return 0, fmt.Errorf("from the Iggy server: %w", err)
+	}
 	return status, nil
 }
