@@ -98,7 +98,7 @@ func TestReadmeShowsEveryRoom(t *testing.T) {
 func TestExamplesAreShort(t *testing.T) {
 	modules, err := filepath.Glob("examples/*/go.mod")
 	require.NoError(t, err)
-	require.Len(t, modules, 4)
+	require.Len(t, modules, 5)
 	for _, module := range modules {
 		sources, err := filepath.Glob(filepath.Join(filepath.Dir(module), "*.go"))
 		require.NoError(t, err)

@@ -1,6 +1,6 @@
-// Command newkey is a gateway that serves one key more: DescribeACLs (29), which
-// says who may do what. The handler lives here, outside of the gateway's own
-// folders, and is added by one word in main.
+// Command newkey is a gateway that serves one key more: DescribeDelegationToken
+// (41), which lists the tokens that users hand to others. The handler lives here,
+// outside of the gateway's own folders, and is added by one word in main.
 package main
 
 import (
@@ -16,23 +16,21 @@ import (
 	"github.com/iggykafka/gateway/core/handler"
 )
 
-func main() { app.Main(gateway.Plugins(), acls) }
+func main() { app.Main(gateway.Plugins(), tokens) }
 
 // shape describes the request at every version.
-var shape = guard.Body(2,
-	guard.Int8(), guard.String().Nullable(), guard.Int8(), // type, name and pattern of the resource
-	guard.String().Nullable(), guard.String().Nullable(), // principal, host
-	guard.Int8(), guard.Int8()) // operation, permission
+var shape = guard.Body(2, // flexible from v2 on
+	guard.Array[kmsg.DescribeDelegationTokenRequestOwner](guard.String(), guard.String()).Nullable()) // owners: type, name
 
-var badRequest = handler.InvalidRequest(func(r *kmsg.DescribeACLsResponse, code int16) { r.ErrorCode = code })
+var badRequest = handler.InvalidRequest(func(r *kmsg.DescribeDelegationTokenResponse, code int16) { r.ErrorCode = code })
 
-var acls = fx.Module("describeacls", fx.Provide(func() handler.Out {
+var tokens = fx.Module("describedelegationtoken", fx.Provide(func() handler.Out {
 	return handler.Out{Handler: handler.New(1, 3, shape, badRequest, describe)}
 }))
 
-// describe says that anybody may do anything, as Kafka does without an authorizer.
-func describe(context.Context, handler.Call, *kmsg.DescribeACLsRequest) (*kmsg.DescribeACLsResponse, error) {
-	resp := kmsg.NewPtrDescribeACLsResponse()
-	resp.ErrorCode, resp.ErrorMessage = kerr.SecurityDisabled.Code, kmsg.StringPtr("No Authorizer is configured on the broker")
+// describe says that there are no tokens, as Kafka does without a key to make them with.
+func describe(context.Context, handler.Call, *kmsg.DescribeDelegationTokenRequest) (*kmsg.DescribeDelegationTokenResponse, error) {
+	resp := kmsg.NewPtrDescribeDelegationTokenResponse()
+	resp.ErrorCode = kerr.DelegationTokenAuthDisabled.Code
 	return resp, nil
 }

@@ -11,16 +11,12 @@ import (
 	"github.com/iggykafka/gateway/app/gatewaytest"
 )
 
-func TestACLs(t *testing.T) {
-	addr := gatewaytest.Start(t, acls)
+func TestTokens(t *testing.T) {
+	addr := gatewaytest.Start(t, tokens)
 	client, err := kgo.NewClient(kgo.SeedBrokers(addr))
 	require.NoError(t, err)
 	defer client.Close()
 
-	asked := kadm.NewACLs().Topics("orders").ResourcePatternType(kadm.ACLPatternAny).Allow().AllowHosts().Operations()
-	answers, err := kadm.NewClient(client).DescribeACLs(t.Context(), asked)
-	require.NoError(t, err)
-	require.Len(t, answers, 1)
-	require.ErrorIs(t, answers[0].Err, kerr.SecurityDisabled)
-	require.Equal(t, "No Authorizer is configured on the broker", answers[0].ErrMessage)
+	_, err = kadm.NewClient(client).DescribeDelegationTokens(t.Context(), kadm.Principal{Type: "User", Name: "alice"})
+	require.ErrorIs(t, err, kerr.DelegationTokenAuthDisabled)
 }
