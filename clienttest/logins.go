@@ -114,7 +114,6 @@ func (l Secured) refused(t *testing.T, fault secured.Fault) {
 	err := ask(ctx, t, fault.Login)
 	require.Error(t, err)
 	require.NoError(t, ctx.Err(), "%v", err)
-	t.Logf("%v", err)
 	require.ErrorContains(t, err, l.Says[fault.Kind])
 	if !slices.Contains(l.Silent, fault.Kind) {
 		require.ErrorContains(t, err, fault.Says)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,10 +43,17 @@ func java(classPath, program string, args ...string) *exec.Cmd {
 	}, args...)...)
 }
 
+// withOptions puts more options of java before the others.
+func withOptions(cmd *exec.Cmd, options []string) *exec.Cmd {
+	cmd.Args = slices.Insert(cmd.Args, 1, options...)
+	return cmd
+}
+
 // tools runs the tools of one version, one after the other, in one process.
 type tools struct {
 	t         *testing.T
 	classPath string
+	options   []string // of java
 	kill      func() error
 	wait      func() error
 	in        io.WriteCloser
@@ -59,15 +67,15 @@ type output struct {
 	stdout, stderr string
 }
 
-func startTools(t *testing.T, classPath string) *tools {
-	tl := &tools{t: t, classPath: classPath}
+func startTools(t *testing.T, classPath string, options ...string) *tools {
+	tl := &tools{t: t, classPath: classPath, options: options}
 	tl.start()
 	t.Cleanup(func() { tl.end() })
 	return tl
 }
 
 func (tl *tools) start() {
-	cmd := java(tl.classPath, "Tools")
+	cmd := withOptions(java(tl.classPath, "Tools"), tl.options)
 	tl.kill, tl.wait = func() error { return cmd.Process.Kill() }, cmd.Wait
 	tl.stderr = &bytes.Buffer{}
 	cmd.Stderr = tl.stderr
@@ -102,7 +110,7 @@ func (tl *tools) run(stdin string, command ...string) output {
 	if inTime := late.Stop(); err != nil && inTime {
 		tl.end()
 		tl.start()
-		return alone(tl.t, tl.classPath, stdin, command)
+		return alone(tl.t, tl.classPath, stdin, command, tl.options...)
 	}
 	require.NoError(tl.t, err, "%v\n%s", command, tl.stderr)
 	out.code, out.stdout, out.stderr = int(code), tl.text(), tl.text()
@@ -110,9 +118,9 @@ func (tl *tools) run(stdin string, command ...string) output {
 }
 
 // alone runs a tool in a process of its own. It is given a minute.
-func alone(t *testing.T, classPath, stdin string, command []string) output {
+func alone(t *testing.T, classPath, stdin string, command []string, options ...string) output {
 	t.Helper()
-	cmd := java(classPath, "Tools", command...)
+	cmd := withOptions(java(classPath, "Tools", command...), options)
 	cmd.Stdin = strings.NewReader(stdin)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -38,11 +38,13 @@ function security({ mechanism, user, password, token, ca, pem }) {
   return { ssl, sasl: { mechanism: mechanism.toLowerCase(), username: user, password } }
 }
 
-const kafka = new Kafka({
+const settings = {
   brokers: [addr], logLevel: logLevel.WARN, logCreator: () => e => console.error(JSON.stringify(e)),
   ...(login === undefined ? {} : security(JSON.parse(login))),
-})
-const admin = kafka.admin(login === undefined ? {} : { retry: { retries: 0 } }) // who is refused tells it at once
+}
+const kafka = new Kafka(settings)
+// Where logins are tested, who is refused tells it at once.
+const admin = (login === undefined ? kafka : new Kafka({ ...settings, retry: { retries: 0 } })).admin()
 let member
 
 const encode = data => (data === null ? null : data.toString('base64'))

