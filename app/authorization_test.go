@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/iggykafka/gateway/app/doctor"
 )
 
 // What looks as if it secured the gateway and does not is told of.
@@ -83,4 +85,28 @@ func TestAuthorizationIsChecked(t *testing.T) {
 	_, err := load("", nil, map[string]string{"authorization.super_users": "admin", "authorization.max_acls": "0"})
 	require.ErrorContains(t, err, `authorization.super_users: "admin" is no principal: write User:name`)
 	require.ErrorContains(t, err, "authorization.max_acls: 0 is out of range")
+}
+
+// Doctor looks at every file that decides who clients are, or is a secret.
+func TestFilesOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	l, err := load("", nil, map[string]string{
+		"storage.dir": "data", "sasl.users_file": "users", "tls.certificate": "tls.crt", "tls.key": "tls.key",
+		"listeners.in.listen": "127.0.0.1:0", "listeners.in.protocol": "SSL", "listeners.in.certificate": "in.pem", "listeners.in.client_ca": "ca.pem",
+		"sasl.oauthbearer.jwks": "keys.json", "sasl.oauthbearer.expected_issuer": "i", "sasl.oauthbearer.expected_audience": "a",
+	})
+	require.NoError(t, err)
+	require.Equal(t, []doctor.File{
+		{Key: "storage.dir", Path: "data", Secret: true},
+		{Key: "sasl.users_file", Path: "users", Secret: true},
+		{Key: "sasl.oauthbearer.jwks", Path: "keys.json"},
+		{Key: "tls.certificate", Path: "tls.crt"},
+		{Key: "tls.key", Path: "tls.key", Secret: true},
+		{Key: "listeners.in.certificate", Path: "in.pem", Secret: true},
+		{Key: "listeners.in.client_ca", Path: "ca.pem"},
+	}, l.files())
+	l.Storage.Backend, l.SASL.OAuthBearer.JWKS = "memory", "https://issuer/keys"
+	for _, f := range l.files() {
+		require.NotContains(t, []string{"storage.dir", "sasl.oauthbearer.jwks"}, f.Key)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/app/doctor"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/iggy"
+	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/security/authorizer"
 )
 
@@ -98,6 +99,7 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 		Memory:         l.Server.MemoryBudget + l.Groups.MemoryBudget,
 		Forgets:        l.Groups.Coordinator == "memory",
 		Admin:          l.Admin.Listen,
+		Files:          l.files(),
 	}
 	if l.Storage.Backend == string(chosen.Iggy) {
 		s.Backend = l.inspectIggy
@@ -120,6 +122,31 @@ func (l loaded) listeners() (all []doctor.Listener) {
 			listener.Certificate, listener.Expires, listener.Err = l.TLS.Expires(at.ListenerConfig)
 		}
 		all = append(all, listener)
+	}
+	return all
+}
+
+// files are the files and folders of the configuration that decide who clients are and
+// what they may do, or hold secrets.
+func (l loaded) files() (all []doctor.File) {
+	add := func(key, path string, secret bool) {
+		if path != "" {
+			all = append(all, doctor.File{Key: key, Path: path, Secret: secret})
+		}
+	}
+	if l.Storage.Backend == string(chosen.Embedded) {
+		add("storage.dir", l.Storage.Dir, true)
+	}
+	add("sasl.users_file", l.SASL.Users.UsersFile, true)
+	if !strings.Contains(l.SASL.OAuthBearer.JWKS, "://") {
+		add("sasl.oauthbearer.jwks", l.SASL.OAuthBearer.JWKS, false)
+	}
+	for _, at := range append([]server.NamedListener{{Section: "tls.", ListenerConfig: server.ListenerConfig{
+		Certificate: l.TLS.Certificate, Key: l.TLS.Key, ClientCA: l.TLS.ClientCA,
+	}}}, l.Server.All()...) {
+		add(at.Section+"certificate", at.Certificate, at.Key == "") // with the key in it
+		add(at.Section+"key", at.Key, true)
+		add(at.Section+"client_ca", at.ClientCA, false)
 	}
 	return all
 }

@@ -44,6 +44,8 @@ type Setup struct {
 	Memory         int64
 	// Admin is the address of the admin listener, as configured; "" for none.
 	Admin string
+	// Files are those that others should not get at.
+	Files []File
 	// Backend looks at the backend's own settings; nil where it has none.
 	Backend func(context.Context) []Finding
 }
@@ -112,6 +114,7 @@ func Examine(ctx context.Context, s Setup) Report {
 	r = append(r, s.clients(ctx)...)
 	if s.Local {
 		r = append(r, s.exposure()...)
+		r = append(r, s.permissions()...)
 		r = append(r, s.storage(ctx)...)
 		r = append(r, s.machine()...)
 		r = append(r, s.clock(ctx)...)

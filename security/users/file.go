@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/iggykafka/gateway/core/permissions"
 	"github.com/iggykafka/gateway/core/security"
 )
 
@@ -28,10 +29,25 @@ func (s *Store) readFile() error {
 	if err != nil {
 		return fmt.Errorf("sasl.users_file: %s: %w", s.file, err)
 	}
+	s.warnOfOthers()
+	seen := shapes{}
+	for key, c := range fixed {
+		seen.add(key.mechanism, c)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fixed, s.names = fixed, names
+	s.fixed, s.names, s.fixedShapes = fixed, names, seen
 	return nil
+}
+
+// warnOfOthers tells of a file that others on the machine can get at.
+func (s *Store) warnOfOthers() {
+	switch read, change := permissions.Others(s.file); {
+	case change:
+		s.log.Warn("Every user of this machine can change the users file, and log in as anybody by that; take that away (chmod o-w).", zap.String("file", s.file))
+	case read:
+		s.log.Warn("Every user of this machine can read the users file, and guess passwords by that; take that away (chmod o-r).", zap.String("file", s.file))
+	}
 }
 
 func slurp(path string) ([]byte, error) {

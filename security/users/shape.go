@@ -23,14 +23,21 @@ func (s shapes) remove(mechanism int8, c security.ScramCredential) {
 	}
 }
 
-// typical returns the most frequent shape, of equally frequent ones always the
-// same.
-func (s shapes) typical(mechanism int8) security.ScramShape {
+// typical returns the most frequent shape of two counts together, of equally frequent
+// ones always the same.
+func typical(one, other map[security.ScramShape]int) security.ScramShape {
 	best, most := security.KafkaScramShape, 0
-	for shape, n := range s[mechanism] {
+	look := func(shape security.ScramShape) {
+		n := one[shape] + other[shape]
 		if cmp.Or(cmp.Compare(n, most), cmp.Compare(best.Iterations, shape.Iterations), cmp.Compare(best.SaltLength, shape.SaltLength)) > 0 {
 			best, most = shape, n
 		}
+	}
+	for shape := range one {
+		look(shape)
+	}
+	for shape := range other {
+		look(shape)
 	}
 	return best
 }

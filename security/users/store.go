@@ -34,6 +34,8 @@ type Store struct {
 	fixed  map[id]security.ScramCredential // of the file
 	names  map[string]bool                 // the users of the file
 	shapes shapes                          // of stored
+	// fixedShapes are those of fixed.
+	fixedShapes shapes
 }
 
 // New returns a store over entries; Start fills it. The file may be "" for none.
@@ -222,10 +224,10 @@ func (s *Store) check(change security.ScramChange) error {
 	return nil
 }
 
-// TypicalScramShape implements security.ScramShapes. It counts the stored
-// credentials, not those of the file.
+// TypicalScramShape implements security.ScramShapes. It counts the credentials of the
+// file, and of the store those too that the file hides.
 func (s *Store) TypicalScramShape(mechanism int8) security.ScramShape {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.shapes.typical(mechanism)
+	return typical(s.shapes[mechanism], s.fixedShapes[mechanism])
 }

@@ -428,3 +428,46 @@ func TestTypicalShape(t *testing.T) {
 	}
 	require.Equal(t, security.KafkaScramShape, s.TypicalScramShape(security.ScramSHA256))
 }
+
+// Those of the file count as well: they are the first whose names a stranger tries.
+func TestTypicalShapeOfTheFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "users")
+	line := func(user string, iterations int32) string {
+		return users.FormatLine(user, security.ScramSHA256, securitytest.Credential(security.ScramSHA256, "x", iterations)) + "\n"
+	}
+	require.NoError(t, os.WriteFile(path, []byte(line("a", 9000)+line("b", 9000)), 0o600))
+	s := start(t, &entries{}, users.Config{UsersFile: path}, zap.NewNop())
+	iterations := func() int32 { return s.TypicalScramShape(security.ScramSHA256).Iterations }
+	require.EqualValues(t, 9000, iterations())
+	require.Equal(t, security.KafkaScramShape, s.TypicalScramShape(security.ScramSHA512))
+	for i, n := range []int32{5000, 5000, 5000, 9000, 9000} {
+		c := securitytest.Credential(security.ScramSHA256, "x", n)
+		require.NoError(t, s.AlterScramCredentials(t.Context(), change(fmt.Sprint(i), security.ScramSHA256, &c)))
+	}
+	require.EqualValues(t, 9000, iterations(), "four of seven")
+	require.NoError(t, os.WriteFile(path, []byte(line("a", 6000)), 0o600))
+	require.Eventually(t, func() bool { return iterations() == 5000 }, patience, 10*time.Millisecond)
+}
+
+// A file that others on the machine can read, or change, is told of.
+func TestFileOfOthers(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[os.FileMode]string{0o600: "", 0o640: "", 0o644: "can read", 0o666: "can change"} {
+		folder := t.TempDir()
+		require.NoError(t, os.Chmod(filepath.Dir(folder), 0o755))
+		require.NoError(t, os.Chmod(folder, 0o755))
+		path := filepath.Join(folder, "users")
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		require.NoError(t, os.Chmod(path, mode))
+		core, seen := observer.New(zapcore.WarnLevel)
+		start(t, &entries{}, users.Config{UsersFile: path}, zap.New(core))
+		if want == "" {
+			require.Zero(t, seen.Len(), "%o", mode)
+			continue
+		}
+		require.Equal(t, 1, seen.Len(), "%o", mode)
+		require.Contains(t, seen.All()[0].Message, want)
+		require.Equal(t, path, seen.All()[0].ContextMap()["file"])
+	}
+}

@@ -192,7 +192,7 @@ func (p *partition) roll(now int64) (*segment, error) {
 }
 
 func (s *Store) makeTopicDir(t *topic) error {
-	if err := s.fs.MkdirAll(t.dir, 0o755); err != nil {
+	if err := s.fs.MkdirAll(t.dir, dirMode); err != nil {
 		return err
 	}
 	if s.cfg.Sync {

@@ -60,9 +60,13 @@ func (s *Store) open(ctx context.Context) error {
 	return s.noteRun(run{Boot: s.opts.BootID()})
 }
 
+// dirMode is the mode of directories that are made: the store holds the credentials of
+// users and everybody's records, which are nobody else's on this machine.
+const dirMode = 0o700
+
 // takeDir makes the data directory and locks it.
 func (s *Store) takeDir() error {
-	if err := s.fs.MkdirAll(s.fs.PathJoin(s.dir, topicsDir), 0o755); err != nil {
+	if err := s.fs.MkdirAll(s.fs.PathJoin(s.dir, topicsDir), dirMode); err != nil {
 		return s.refusal(err)
 	}
 	lock, err := s.fs.Lock(s.fs.PathJoin(s.dir, lockFile))
