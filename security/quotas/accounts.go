@@ -15,12 +15,15 @@ const (
 	// longestName is up to where a name is kept as it is, in bytes. A longer one is
 	// kept as its hash, so that a client id of 32 KiB costs no more than a short one.
 	longestName = 128
+	// overflow is how many accounts there may be for each one of a user.
+	overflow = 8
 )
 
 // accounts keeps the use of clients. It is safe for concurrent use.
 type accounts struct {
 	windows windows
-	most    int // accounts in one shard
+	most    int // accounts of clients in one shard
+	users   int // accounts of users in one shard
 	seed    maphash.Seed
 	shards  [shards]shard
 }
@@ -28,9 +31,12 @@ type accounts struct {
 type shard struct {
 	mu    sync.Mutex
 	byKey map[key]*account
+	// byUser are the accounts of clients for whom there is no room, one for each of
+	// their users: whoever makes up client ids takes nothing from other users.
+	byUser map[key]*account
 	// swept is when idle accounts were looked for.
 	swept time.Duration
-	// shared are the accounts of those for whom there is no room, by kind.
+	// shared are the accounts of those for whom there is no room there either, by kind.
 	shared [security.PartitionChanges + 1]account
 }
 
@@ -49,15 +55,17 @@ type account struct {
 }
 
 func newAccounts(w windows, most int) *accounts {
-	a := &accounts{windows: w, most: max(1, most/shards), seed: maphash.MakeSeed()}
+	each := most / shards
+	users := max(1, each/overflow)
+	a := &accounts{windows: w, most: max(1, each-users), users: users, seed: maphash.MakeSeed()}
 	for i := range a.shards {
-		a.shards[i].byKey = map[key]*account{}
+		a.shards[i].byKey, a.shards[i].byUser = map[key]*account{}, map[key]*account{}
 	}
 	return a
 }
 
-// of returns the account of a key.
-func (a *accounts) of(k key, now time.Duration) *account {
+// of returns the account of a key, which a client of a user asks for.
+func (a *accounts) of(k key, user string, now time.Duration) *account {
 	k.user, k.client = short(k.user), short(k.client)
 	s := &a.shards[(maphash.String(a.seed, k.client)^maphash.String(a.seed, k.user)*3)%shards]
 	s.mu.Lock()
@@ -68,17 +76,34 @@ func (a *accounts) of(k key, now time.Duration) *account {
 	// A sweep takes as long as it finds accounts, so it is done once a window.
 	if now-s.swept >= a.windows.size {
 		s.swept = now
-		for k, account := range s.byKey {
-			if account.idle(now, k.kind, a.windows) {
-				delete(s.byKey, k)
-			}
+		sweep(s.byKey, now, a.windows)
+		sweep(s.byUser, now, a.windows)
+	}
+	if found := room(s.byKey, k, a.most); found != nil {
+		return found
+	}
+	if found := room(s.byUser, key{kind: k.kind, user: short(user)}, a.users); found != nil {
+		return found
+	}
+	return &s.shared[k.kind]
+}
+
+// sweep removes the accounts that are like new ones.
+func sweep(all map[key]*account, now time.Duration, w windows) {
+	for k, account := range all {
+		if account.idle(now, k.kind, w) {
+			delete(all, k)
 		}
 	}
-	if len(s.byKey) >= a.most {
-		return &s.shared[k.kind]
+}
+
+// room returns the account of a key, a new one if there is room for it; nil if not.
+func room(all map[key]*account, k key, most int) *account {
+	if found := all[k]; found != nil || len(all) >= most {
+		return found
 	}
 	made := &account{}
-	s.byKey[k] = made
+	all[k] = made
 	return made
 }
 
@@ -87,7 +112,7 @@ func (a *accounts) len() int {
 	n := 0
 	for i := range a.shards {
 		a.shards[i].mu.Lock()
-		n += len(a.shards[i].byKey)
+		n += len(a.shards[i].byKey) + len(a.shards[i].byUser)
 		a.shards[i].mu.Unlock()
 	}
 	return n

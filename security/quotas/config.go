@@ -42,8 +42,8 @@ type Config struct {
 	// WindowSize is how long a window is (default 1s; as
 	// quota.window.size.seconds in Kafka).
 	WindowSize time.Duration `koanf:"window_size"`
-	// MaxAccounts is how many clients are told apart at once; above it new ones share
-	// accounts until others have been idle for all windows (default 100000). One
+	// MaxAccounts is how many clients are told apart at once; above it the new
+	// ones of a user share accounts until others have been idle for all windows (default 100000). One
 	// takes about half a KiB.
 	MaxAccounts int `koanf:"max_accounts"`
 }

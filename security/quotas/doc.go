@@ -30,5 +30,6 @@
 //
 // Clients choose their client ids, so the number of accounts is bounded. An account
 // without use in all its windows is forgotten, which changes nothing. While there
-// are too many, new clients share accounts.
+// are too many, the new clients of a user share an account; those of other users have
+// theirs.
 package quotas

@@ -117,7 +117,7 @@ func (q *Quotas) account(f found, who security.Requester, kind security.QuotaKin
 		k.client = who.ClientID
 	}
 	now := time.Since(q.epoch)
-	return q.accounts.of(k, now), now
+	return q.accounts.of(k, who.Principal.Name, now), now
 }
 
 // unit is what one unit of use is in the quota of a kind: a second of time is 100

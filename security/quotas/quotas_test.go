@@ -268,6 +268,31 @@ func TestManyClients(t *testing.T) {
 	})
 }
 
+// Whoever makes up client ids until there is no room takes nothing from other users,
+// neither where the quota is of users and clients nor where it is of clients alone.
+func TestManyClientsOfOneUser(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(*Quotas){
+		"of users and clients": func(*Quotas) {},
+		"of clients":           func(q *Quotas) { set(t, q, entity("client-id", "*"), "producer_byte_rate", 100) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			c := DefaultConfig()
+			c.MaxAccounts, c.ProducerByteRate = 640, 100
+			q := New(memory{}, c)
+			prepare(q)
+			throttled := false
+			for i := range 10_000 {
+				throttled = q.Use(client("mallory", fmt.Sprint(i)), security.ProducedBytes, 1000) > 0
+			}
+			require.True(t, throttled, name)
+			require.Zero(t, q.Use(client("alice", "app"), security.ProducedBytes, 1000), name)
+			require.NotZero(t, q.Use(client("alice", "app"), security.ProducedBytes, 1000), name)
+			require.Zero(t, q.Use(client("bob", "app"), security.ProducedBytes, 10), name)
+		})
+	}
+}
+
 // A removed quota bounds nothing, at once.
 func TestRemoved(t *testing.T) {
 	t.Parallel()
