@@ -16,7 +16,17 @@ import (
 
 func TestSecured(t *testing.T) {
 	t.Parallel()
-	clienttest.Secured{
+	library().Run(t)
+}
+
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	library().Renew(t, true, 0)
+}
+
+// library is what is known of it.
+func library() clienttest.Secured {
+	return clienttest.Secured{
 		Says: map[string]string{
 			secured.WrongPassword:      "SASL authentication error: ",
 			secured.BadToken:           "SASL authentication error: ",
@@ -34,7 +44,7 @@ func TestSecured(t *testing.T) {
 			defer c.AdminClient.Close()
 			return c.refused(ctx, t)
 		},
-	}.Run(t)
+	}
 }
 
 func settings(l secured.Login) kafka.ConfigMap {

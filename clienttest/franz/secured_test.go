@@ -14,7 +14,17 @@ import (
 
 func TestSecured(t *testing.T) {
 	t.Parallel()
-	clienttest.Secured{
+	library().Run(t)
+}
+
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	library().Renew(t, true, 0)
+}
+
+// library is what is known of it.
+func library() clienttest.Secured {
+	return clienttest.Secured{
 		Says: map[string]string{
 			secured.WrongPassword:      "SASL_AUTHENTICATION_FAILED",
 			secured.BadToken:           "SASL_AUTHENTICATION_FAILED",
@@ -26,7 +36,7 @@ func TestSecured(t *testing.T) {
 			secured.NotAllowed:         "TOPIC_AUTHORIZATION_FAILED",
 		},
 		Open: func(t *testing.T, l secured.Login) (clienttest.Client, error) { return open(options(t, l)...) },
-	}.Run(t)
+	}
 }
 
 // options say where to connect, and how to log in.

@@ -3,6 +3,7 @@ package javascript
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,8 +13,18 @@ import (
 
 func TestSecured(t *testing.T) {
 	t.Parallel()
+	library(t).Run(t)
+}
+
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	library(t).Renew(t, true, 10*time.Second)
+}
+
+// library is what is known of it.
+func library(t *testing.T) clienttest.Secured {
 	modules := install(t)
-	clienttest.Secured{
+	return clienttest.Secured{
 		Traits: clienttest.Traits{UnorderedHeaders: true},
 		Says: map[string]string{
 			secured.WrongPassword:      "KafkaJSSASLAuthenticationError",
@@ -33,5 +44,5 @@ func TestSecured(t *testing.T) {
 			require.NoError(t, err)
 			return clienttest.Script(t, login.Address, "node", "kafkajs.js", modules, string(text)), nil
 		},
-	}.Run(t)
+	}
 }

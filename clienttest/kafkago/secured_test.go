@@ -16,7 +16,17 @@ import (
 
 func TestSecured(t *testing.T) {
 	t.Parallel()
-	clienttest.Secured{
+	library().Run(t)
+}
+
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	library().Renew(t, false, 0)
+}
+
+// library is what is known of it.
+func library() clienttest.Secured {
+	return clienttest.Secured{
 		Traits: clienttest.Traits{
 			NotIdempotent: true, EmptyReadsNull: true,
 			Lacks: map[string]string{secured.OAuthBearer: "kafka-go brings PLAIN and SCRAM alone"},
@@ -43,7 +53,7 @@ func TestSecured(t *testing.T) {
 			_, err = conn.Brokers()
 			return errors.Join(err, conn.Close())
 		},
-	}.Run(t)
+	}
 }
 
 // mechanism is how to log in; nil for no SASL.

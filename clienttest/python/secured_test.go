@@ -10,8 +10,20 @@ import (
 	"github.com/iggykafka/gateway/clienttest/secured"
 )
 
-func TestConfluentSecured(t *testing.T) {
-	runSecured(t, "confluent.py", clienttest.Secured{Says: map[string]string{
+func TestConfluentSecured(t *testing.T) { t.Parallel(); confluent(t).Run(t) }
+
+func TestKafkaPythonSecured(t *testing.T) { t.Parallel(); kafkaPython(t).Run(t) }
+
+func TestAioKafkaSecured(t *testing.T) { t.Parallel(); aioKafka(t).Run(t) }
+
+func TestConfluentRenewal(t *testing.T) { t.Parallel(); confluent(t).Renew(t, true, 0) }
+
+func TestKafkaPythonRenewal(t *testing.T) { t.Parallel(); kafkaPython(t).Renew(t, false, 0) }
+
+func TestAioKafkaRenewal(t *testing.T) { t.Parallel(); aioKafka(t).Renew(t, false, 0) }
+
+func confluent(t *testing.T) clienttest.Secured {
+	return secure(t, "confluent.py", clienttest.Secured{Says: map[string]string{
 		secured.WrongPassword:      "SASL authentication error: ",
 		secured.BadToken:           "SASL authentication error: ",
 		secured.NotEnabled:         "Unsupported SASL mechanism",
@@ -23,8 +35,8 @@ func TestConfluentSecured(t *testing.T) {
 	}})
 }
 
-func TestKafkaPythonSecured(t *testing.T) {
-	runSecured(t, "kafkapython.py", clienttest.Secured{Says: map[string]string{
+func kafkaPython(t *testing.T) clienttest.Secured {
+	return secure(t, "kafkapython.py", clienttest.Secured{Says: map[string]string{
 		secured.WrongPassword:      "SaslAuthenticationFailedError",
 		secured.BadToken:           "SaslAuthenticationFailedError",
 		secured.NotEnabled:         "", // the connection closes after the answer, and it looks at that first
@@ -36,8 +48,8 @@ func TestKafkaPythonSecured(t *testing.T) {
 	}})
 }
 
-func TestAioKafkaSecured(t *testing.T) {
-	runSecured(t, "aio.py", clienttest.Secured{
+func aioKafka(t *testing.T) clienttest.Secured {
+	return secure(t, "aio.py", clienttest.Secured{
 		Says: map[string]string{
 			secured.WrongPassword:      "SaslAuthenticationFailed",
 			secured.BadToken:           "closed",
@@ -53,8 +65,8 @@ func TestAioKafkaSecured(t *testing.T) {
 	})
 }
 
-func runSecured(t *testing.T, script string, l clienttest.Secured) {
-	t.Parallel()
+// secure adds how a script is opened.
+func secure(t *testing.T, script string, l clienttest.Secured) clienttest.Secured {
 	python := install(t)
 	l.Brief = true
 	l.Open = func(t *testing.T, login secured.Login) (clienttest.Client, error) {
@@ -62,5 +74,5 @@ func runSecured(t *testing.T, script string, l clienttest.Secured) {
 		require.NoError(t, err)
 		return clienttest.Script(t, login.Address, python, "-B", "-X", "faulthandler", script, string(text)), nil
 	}
-	l.Run(t)
+	return l
 }

@@ -12,7 +12,17 @@ import (
 
 func TestSecured(t *testing.T) {
 	t.Parallel()
-	clienttest.Secured{
+	library().Run(t)
+}
+
+func TestRenewal(t *testing.T) {
+	t.Parallel()
+	library().Renew(t, true, 0)
+}
+
+// library is what is known of it.
+func library() clienttest.Secured {
+	return clienttest.Secured{
 		Says: map[string]string{
 			secured.WrongPassword:      "SASL Authentication failed",
 			secured.BadToken:           "SASL Authentication failed",
@@ -31,7 +41,7 @@ func TestSecured(t *testing.T) {
 			login(t, config, l)
 			return open(l.Address, config)
 		},
-	}.Run(t)
+	}
 }
 
 // login says how to log in.

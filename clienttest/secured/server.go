@@ -36,6 +36,7 @@ type Server struct {
 	// another host.
 	sasl, ssl, plainOnly, elsewhere string
 	tokens                          *issuer
+	admin                           string // the URL of the listener for operators, or ""
 	// PEM files
 	ca, otherCA, server, elsewherePEM, alice, mallory, stranger string
 }
@@ -87,6 +88,7 @@ func (s *Server) startGateway(t testing.TB, reauth time.Duration) {
 		gatewaytest.Listener("ssl", server.ListenerConfig{Protocol: "SSL", ClientAuth: "required", ClientCA: s.ca}, &s.ssl),
 		gatewaytest.Listener("plainonly", server.ListenerConfig{Protocol: "SASL_SSL", Mechanisms: []string{Plain}}, &s.plainOnly),
 		gatewaytest.Listener("elsewhere", server.ListenerConfig{Protocol: "SASL_SSL", Certificate: s.elsewherePEM}, &s.elsewhere),
+		gatewaytest.Admin(&s.admin),
 		gatewaytest.Config(func(c *app.Config) {
 			c.Groups.RetainClientIdentity = "true"
 			c.TLS.Certificate, c.TLS.PrincipalMappingRules = s.server, rules
