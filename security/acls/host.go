@@ -20,7 +20,8 @@ func newHost(text string) host {
 	if strings.Contains(text, "/") {
 		h.network, _ = parseNetwork(text)
 	} else {
-		h.address, _ = netip.ParseAddr(text)
+		address, _ := netip.ParseAddr(text)
+		h.address = address.Unmap() // as clients' addresses are
 	}
 	return h
 }
