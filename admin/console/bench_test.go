@@ -59,7 +59,7 @@ func BenchmarkPages(b *testing.B) {
 		require.NoError(b, err)
 		for name, path := range map[string]string{
 			"overview": "", "topics": "topics", "topics-filtered": "topics?name=99", "topic": "topic?name=topic-00000", "groups": "groups",
-			"groups-last": "groups?page=100000", "groups-stable": "groups?state=Stable&name=9", "group": "group?name=group-00500", "live": "live", "apis": "apis",
+			"groups-last": "groups?page=100000", "groups-stable": "groups?state=Stable&name=9", "group": "group?name=group-00500", "live": "live", "security": "security", "apis": "apis",
 		} {
 			b.Run(fmt.Sprintf("%d/%s", n, name), func(b *testing.B) {
 				b.ReportAllocs()

@@ -1,6 +1,6 @@
 // Package console is the pages of the admin listener: topics, groups with their
-// members and lag, the requests of the last minutes, and the API keys, to look at
-// in a browser. Nothing can be changed here.
+// members and lag, the requests of the last minutes, listeners and what was
+// refused, and the API keys, to look at in a browser. Nothing can be changed here.
 //
 // Pages are rendered by the server and work without script; a little script
 // renews the live page and remembers the colour scheme. Everything comes from the
@@ -74,6 +74,8 @@ type Sources struct {
 	Node    *settings.Node
 	APIs    []handler.Spec // by key
 	Mix     *Mix
+	// Security is shown on a page of its own.
+	Security Security
 	// Version is the gateway's.
 	Version string
 	// Now is the clock; nil is the system's.
@@ -105,6 +107,7 @@ func New(s Sources) (*Console, error) {
 	c.mux.Handle("GET "+Root+"group", c.page("group", c.bounded(c.group)))
 	c.mux.Handle("GET "+Root+"live", c.page("live", c.live))
 	c.mux.Handle("GET "+Root+"live/part", c.page("live-part", c.live))
+	c.mux.Handle("GET "+Root+"security", c.page("security", c.bounded(c.security)))
 	c.mux.Handle("GET "+Root+"apis", c.page("apis", c.apis))
 	c.mux.Handle("GET "+Root+"assets/{name}", http.HandlerFunc(asset))
 	c.mux.Handle("GET "+Root, c.page("", func(context.Context, *http.Request) (any, error) {

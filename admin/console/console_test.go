@@ -25,6 +25,7 @@ var demoPages = []struct{ name, path, heading string }{
 	{"groups", "/console/groups", "Groups"},
 	{"group", "/console/group?name=billing", "billing"},
 	{"live", "/console/live", "Requests"},
+	{"security", "/console/security", "Security"},
 	{"apis", "/console/apis", "API keys"},
 }
 

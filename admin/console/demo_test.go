@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
@@ -284,11 +285,34 @@ func demoAPIs() []handler.Spec {
 	return specs
 }
 
+// demoSecurity is a gateway that strangers have tried.
+func demoSecurity() console.Security {
+	r := prometheus.NewRegistry()
+	add := func(name, label string, values map[string]float64) {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kafka_gateway_" + name}, []string{label})
+		for value, n := range values {
+			g.WithLabelValues(value).Set(n)
+		}
+		r.MustRegister(g)
+	}
+	add("listener_connections", "listener", map[string]float64{"default": 3, "external": 214})
+	add("tls_certificate_expires_timestamp_seconds", "certificate", map[string]float64{"/etc/kafka-gateway/tls.crt": float64(demoNow.Add(52 * 24 * time.Hour).Unix())})
+	add("tls_file_reload_failing", "certificate", map[string]float64{"/etc/kafka-gateway/tls.crt": 0})
+	add("refused_logins_total", "mechanism", map[string]float64{"PLAIN": 4, "SCRAM-SHA-512": 131})
+	add("denied_operations_total", "api", map[string]float64{"CreateTopics": 2, "Fetch": 18})
+	add("connections_refused_total", "reason", map[string]float64{"max_connections": 0, "connection_creation_rate": 57})
+	return console.Security{Authorizer: "acls", Quotas: "stored", Mechanisms: []string{"OAUTHBEARER", "SCRAM-SHA-256", "SCRAM-SHA-512"}, Metrics: r}
+}
+
 func demoSources(t testing.TB) console.Sources {
 	node := &settings.Node{ID: 1}
 	node.Advertise("kafka.example.com", 9092)
+	node.Listen([]settings.Listener{
+		{Name: "default", Protocol: "PLAINTEXT", Host: "127.0.0.1", Port: 9092},
+		{Name: "external", Protocol: "SASL_SSL", Host: "kafka.example.com", Port: 9093},
+	})
 	return console.Sources{
-		Store: demoData(t), Groups: demoGroups(), Catalog: catalogOf(t), Node: node, APIs: demoAPIs(), Mix: demoMix(), Version: "v0.3.0",
+		Store: demoData(t), Groups: demoGroups(), Catalog: catalogOf(t), Node: node, APIs: demoAPIs(), Mix: demoMix(), Security: demoSecurity(), Version: "v0.3.0",
 		Now: func() time.Time { return demoNow },
 	}
 }

@@ -20,6 +20,7 @@ func functions(now func() time.Time) template.FuncMap {
 		"count":      func(n any) string { return humanize.Comma(integer(n)) },
 		"plural":     plural,
 		"bytes":      size,
+		"total":      total,
 		"rate":       perSecondText,
 		"percent":    func(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) },
 		"took":       tookText,
@@ -44,6 +45,8 @@ func integer(n any) int64 {
 	case int64:
 		return n
 	case uint64:
+		return int64(n)
+	case float64:
 		return int64(n)
 	}
 	return 0

@@ -43,7 +43,10 @@ type overviewPage struct {
 }
 
 // shownListener is one of several listeners.
-type shownListener struct{ Name, Protocol, Address string }
+type shownListener struct {
+	Name, Protocol, Address string
+	Connections             int64 // on the page of security alone
+}
 
 type stateCount struct {
 	State coordinator.State
@@ -58,7 +61,7 @@ func (c *Console) overview(ctx context.Context, _ *http.Request) (any, error) {
 		p.Address = net.JoinHostPort(host, strconv.Itoa(int(port)))
 	}
 	for _, l := range c.Node.Listeners() {
-		p.Listeners = append(p.Listeners, shownListener{l.Name, l.Protocol, net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port)))})
+		p.Listeners = append(p.Listeners, shownListener{Name: l.Name, Protocol: l.Protocol, Address: net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port)))})
 	}
 	if len(p.Mix.Rates) > shownKeys {
 		p.Mix.Rates = p.Mix.Rates[:shownKeys]

@@ -44,7 +44,7 @@ func newViews(now func() time.Time) (*views, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"overview", "topics", "topic", "groups", "group", "live", "apis", "failure"} {
+	for _, name := range []string{"overview", "topics", "topic", "groups", "group", "live", "security", "apis", "failure"} {
 		t, err := frame.Clone()
 		if err == nil {
 			t, err = t.ParseFS(pages, "pages/"+name+".html")

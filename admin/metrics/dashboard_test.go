@@ -44,7 +44,7 @@ var (
 )
 
 // Every metric and every label that the dashboard asks for is one that a gateway
-// shows: one with the embedded store, or one with Iggy.
+// shows: one with the embedded store, one that strangers have tried, or one with Iggy.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/grafana/kafka-gateway.json")
@@ -114,7 +114,7 @@ func known(t *testing.T) map[string]map[string]bool {
 	require.NoError(t, err)
 	defer client.Close()
 	require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: "orders", Value: []byte("one")}).FirstErr())
-	for _, url := range []string{busy(t), url} {
+	for _, url := range []string{busy(t), guarded(t), url} {
 		for name, f := range scrape(t, url) {
 			for _, sample := range samplesOf(name, f) {
 				if out[sample] == nil {

@@ -86,6 +86,10 @@ func choose(names []string, all []Mechanism) ([]Mechanism, error) {
 	return chosen, errors.Join(faults...)
 }
 
+// Names returns the mechanisms that listeners may offer, in the order of the
+// configuration.
+func (s *Sasl) Names() []string { return namesOf(s.mechanisms) }
+
 // MaxToken is the longest token of a client, in bytes.
 func (s *Sasl) MaxToken() int { return s.cfg.MaxTokenSize }
 
