@@ -65,7 +65,7 @@ func (p *process) launch() {
 	}()
 }
 
-var readyLine = regexp.MustCompile(`ready on (\S+)`)
+var readyLine = regexp.MustCompile(`ready on (?:\S+ [A-Z_]+ )?(\S+:\d+)`)
 
 // await waits until the gateway serves.
 func (p *process) await() {
