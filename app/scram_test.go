@@ -45,7 +45,7 @@ func TestScramLines(t *testing.T) {
 		{Name: "o:ther", Iterations: map[int8]int32{security.ScramSHA512: 16384}},
 	}, found)
 	for name, password := range map[string]string{"admin": "secret word", "o:ther": "other"} {
-		right, err := scram.NewPasswords(s).Check(t.Context(), name, password)
+		right, err := scram.NewPasswords(s, nil).Check(t.Context(), name, password)
 		require.NoError(t, err)
 		require.True(t, right)
 	}

@@ -30,22 +30,24 @@ type in struct {
 	Logins     Logins          `optional:"true"`
 	Audit      security.Audit  `optional:"true"`
 	Quotas     security.Quotas `optional:"true"`
+	Turns      *security.Turns
 }
 
 // Module provides *Server, started and stopped with the application, and what
-// its [Config] decides for others: *guard.Budget and dispatch.Limits. It needs
+// others share with it: *guard.Budget, dispatch.Limits and *security.Turns. It needs
 // a Config, a *dispatch.Dispatcher, a *settings.Node, a *zap.Logger and a
 // prometheus.Registerer. It works with the protocols of [ProtocolOut], and with
 // Logins, a security.Audit and security.Quotas where they are there.
 var Module = fx.Module("server",
 	fx.Provide(
+		security.NewTurns,
 		func(c Config) *guard.Budget { return guard.NewBudget(c.MemoryBudget, c.BudgetWait) },
 		func(c Config) dispatch.Limits {
 			return dispatch.Limits{MaxFrame: c.MaxFrameSize, RequestMemory: c.RequestMemory}
 		},
 		func(i in) (*Server, error) {
 			s, err := New(i.Config, i.Dispatcher, i.Budget, i.Node, i.Log, i.Metrics,
-				WithProtocols(i.Protocols...), WithLogins(i.Logins), WithAudit(i.Audit), WithQuotas(i.Quotas))
+				WithProtocols(i.Protocols...), WithLogins(i.Logins), WithAudit(i.Audit), WithQuotas(i.Quotas), WithTurns(i.Turns))
 			if err != nil {
 				return nil, err
 			}

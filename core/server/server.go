@@ -62,8 +62,7 @@ type Server struct {
 	listeners []*listener
 	rate      *rate.Limiter // of all listeners; nil: any
 	// computing is where connections wait to compute their transport.
-	computing     chan struct{}
-	computingEach int
+	computing *security.Turns
 	// drain ends when the shutdown begins, base when requests are abandoned.
 	drain, base          context.Context
 	beginDrain, endCalls context.CancelFunc
@@ -84,6 +83,7 @@ type collaborators struct {
 	logins    Logins
 	audit     security.Audit
 	quotas    security.Quotas
+	turns     *security.Turns
 }
 
 // Option gives a server something to work with.
@@ -102,6 +102,10 @@ func WithAudit(a security.Audit) Option { return func(w *collaborators) { w.audi
 
 // WithQuotas bounds how often addresses connect by their quotas.
 func WithQuotas(q security.Quotas) Option { return func(w *collaborators) { w.quotas = q } }
+
+// WithTurns has handshakes share their turns at the processors with others that
+// compute for strangers.
+func WithTurns(t *security.Turns) Option { return func(w *collaborators) { w.turns = t } }
 
 // New returns a server that does nothing yet. A nil reg registers no metrics. The
 // error names every fault of the configuration.
@@ -122,8 +126,9 @@ func New(
 		return nil, err
 	}
 	s.bulk = newBulk(&s.pool)
-	all, each := computing()
-	s.computing, s.computingEach = make(chan struct{}, all), each
+	if s.computing = s.with.turns; s.computing == nil {
+		s.computing = security.NewTurns()
+	}
 	s.rates = newRates(s.with.quotas)
 	s.drain, s.beginDrain = context.WithCancel(context.Background())
 	s.base, s.endCalls = context.WithCancel(context.Background())

@@ -2,7 +2,8 @@ package server
 
 import (
 	"context"
-	"runtime"
+
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // Agreeing on a transport costs the processor far more than most requests do: a
@@ -11,18 +12,16 @@ import (
 // does not count. An address has one place in the queue for each of its turns, so
 // that it gets no more of them by connecting more often.
 
-// computing is how many connections may compute their transport at once, and how
-// many of these may be of one address.
-func computing() (all, each int) {
-	all = max(1, runtime.GOMAXPROCS(0)/2)
-	return all, max(1, all/2)
-}
+// computingEach is how many of the connections that compute their transport at once
+// may be of one address.
+func computingEach(all *security.Turns) int { return max(1, all.Most()/2) }
 
 // turnstile lets one connection compute in its turn.
 type turnstile struct {
-	ctx      context.Context
-	own, all chan struct{} // the places of the address, and of all
-	inside   bool
+	ctx    context.Context
+	own    chan struct{} // the places of the address
+	all    *security.Turns
+	inside bool
 }
 
 // enter waits for a turn, in the order of arrival.
@@ -35,11 +34,9 @@ func (t *turnstile) enter() error {
 	case <-t.ctx.Done():
 		return t.ctx.Err()
 	}
-	select {
-	case t.all <- struct{}{}:
-	case <-t.ctx.Done():
+	if err := t.all.Take(t.ctx); err != nil {
 		<-t.own
-		return t.ctx.Err()
+		return err
 	}
 	t.inside = true
 	return nil
@@ -49,7 +46,7 @@ func (t *turnstile) enter() error {
 func (t *turnstile) leave() {
 	if t.inside {
 		t.inside = false
-		<-t.all
+		t.all.Give()
 		<-t.own
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // No more connections compute at once than half of the processors; whoever waits for
@@ -22,8 +24,8 @@ func TestFewCompute(t *testing.T) {
 			now.Add(-1)
 		}}
 		r := pipesWith(t, []Option{g.protocol(false)}, byGreeting, newParked().asks())
-		all, _ := computing()
-		r.computing, r.computingEach = make(chan struct{}, all), all
+		r.computing = security.NewTurns()
+		all := r.computing.Most()
 		const clients = 6
 		for range 10 {
 			r.pipe().sendRaw([]byte("ali")) // and no more: they stall
@@ -32,7 +34,9 @@ func TestFewCompute(t *testing.T) {
 		for range clients * all {
 			go r.pipe().greet("alice")
 		}
-		r.eventually(func() bool { return len(r.computing) == 0 && time.Since(began) > clients*time.Second-time.Millisecond }, "all are done")
+		r.eventually(func() bool {
+			return r.computing.Taken() == 0 && time.Since(began) > clients*time.Second-time.Millisecond
+		}, "all are done")
 		require.EqualValues(t, all, most.Load())
 		require.Equal(t, time.Duration(clients)*time.Second, time.Since(began).Truncate(time.Second))
 	})
@@ -43,7 +47,7 @@ func TestFewCompute(t *testing.T) {
 func TestAddressesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := make(chan struct{}, 1)
+		all := security.TurnsOf(1)
 		many, one := make(chan struct{}, 1), make(chan struct{}, 1)
 		enter := func(own chan struct{}) {
 			turn := &turnstile{ctx: t.Context(), own: own, all: all}
@@ -65,9 +69,9 @@ func TestAddressesTakeTurns(t *testing.T) {
 // Who gives up leaves no place taken.
 func TestGivingUpTheTurn(t *testing.T) {
 	t.Parallel()
-	all, own := make(chan struct{}, 1), make(chan struct{}, 1)
+	all, own := security.TurnsOf(1), make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	all <- struct{}{}
+	require.NoError(t, all.Take(t.Context()))
 	waiting := &turnstile{ctx: ctx, own: own, all: all}
 	cancel()
 	require.ErrorIs(t, waiting.enter(), context.Canceled)
@@ -75,5 +79,5 @@ func TestGivingUpTheTurn(t *testing.T) {
 	require.Empty(t, own)
 	own <- struct{}{}
 	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all}).enter(), context.Canceled)
-	require.Len(t, all, 1)
+	require.Equal(t, 1, all.Taken())
 }

@@ -120,7 +120,7 @@ func TestOverScram(t *testing.T) {
 	require.NoError(t, users.AlterScramCredentials(t.Context(), []security.ScramChange{
 		{User: "alice", Mechanism: security.ScramSHA256, Credential: &c},
 	}))
-	m := plain.New(plain.Checked(scram.NewPasswords(users)))
+	m := plain.New(plain.Checked(scram.NewPasswords(users, nil)))
 	for token, right := range map[string]bool{
 		"\x00alice\x00" + secret:  true,
 		"\x00alice\x00" + "wrong": false,

@@ -16,5 +16,5 @@ var Module = fx.Module("scram", fx.Provide(
 	fx.Annotate(func(users security.ScramCredentials) sasl.Mechanism {
 		return New(security.ScramSHA512, users)
 	}, fx.ResultTags(`group:"gateway.mechanisms"`)),
-	NewPasswords,
+	fx.Annotate(NewPasswords, fx.ParamTags("", `optional:"true"`)),
 ))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/pbkdf2"
 	"crypto/subtle"
-	"runtime"
 
 	"github.com/iggykafka/gateway/core/security"
 )
@@ -13,19 +12,20 @@ import (
 // credentials.
 //
 // A check costs as many rounds of HMAC as the credentials have iterations: some
-// milliseconds of a processor. No more than [MostChecks] run at once, so that others
-// get a processor, too.
+// milliseconds of a processor. No more run at once than there are [security.Turns], so
+// that others get a processor, too.
 type Passwords struct {
 	mechanisms []*Mechanism
-	running    chan struct{}
+	turns      *security.Turns
 }
 
-// MostChecks is how many checks of passwords run at once.
-func MostChecks() int { return max(1, runtime.GOMAXPROCS(0)/2) }
-
-// NewPasswords returns a checker of passwords over credentials.
-func NewPasswords(users security.ScramCredentials) *Passwords {
-	p := &Passwords{running: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
+// NewPasswords returns a checker of passwords over credentials. It shares the turns
+// with others that compute for strangers; nil stands for turns of its own.
+func NewPasswords(users security.ScramCredentials, turns *security.Turns) *Passwords {
+	if turns == nil {
+		turns = security.NewTurns()
+	}
+	p := &Passwords{turns: turns}
 	for _, number := range security.ScramMechanisms {
 		p.mechanisms = append(p.mechanisms, New(number, users))
 	}
@@ -36,12 +36,10 @@ func NewPasswords(users security.ScramCredentials) *Passwords {
 // the same time whether the user exists or not. The error is that of ctx, which
 // ended before there was a processor for it.
 func (p *Passwords) Check(ctx context.Context, user, password string) (bool, error) {
-	select {
-	case p.running <- struct{}{}:
-		defer func() { <-p.running }()
-	case <-ctx.Done():
-		return false, ctx.Err()
+	if err := p.turns.Take(ctx); err != nil {
+		return false, err
 	}
+	defer p.turns.Give()
 	right := false
 	for _, m := range p.mechanisms {
 		c, known := m.credential(user)

@@ -308,7 +308,7 @@ func TestPasswords(t *testing.T) {
 		{User: "carol", Mechanism: security.ScramSHA256, Credential: credential(t, security.ScramSHA256, "old")},
 		{User: "carol", Mechanism: security.ScramSHA512, Credential: credential(t, security.ScramSHA512, "new")},
 	}))
-	passwords := scram.NewPasswords(users)
+	passwords := scram.NewPasswords(users, nil)
 	for _, c := range []struct {
 		user, password string
 		right          bool
@@ -334,12 +334,13 @@ func (b *blocking) ScramCredential(user string, mechanism int8) (security.ScramC
 	return b.Users.ScramCredential(user, mechanism)
 }
 
-// However many passwords are to be checked, some processors are left for others;
-// who waits gives up with its client.
+// However many passwords are to be checked, some processors are left for others, and
+// so they are when others compute for strangers; who waits gives up with its client.
 func TestPasswordsAreBounded(t *testing.T) {
 	t.Parallel()
 	users := &blocking{looked: make(chan struct{}, 1000), held: make(chan struct{})}
-	passwords, most := scram.NewPasswords(users), scram.MostChecks()
+	turns := security.TurnsOf(2)
+	passwords, most := scram.NewPasswords(users, turns), turns.Most()
 	done := make(chan error, most)
 	for range most {
 		go func() {
@@ -358,6 +359,14 @@ func TestPasswordsAreBounded(t *testing.T) {
 	for range most {
 		require.NoError(t, <-done)
 	}
+	for range most { // handshakes have all turns
+		require.NoError(t, turns.Take(t.Context()))
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	_, err = passwords.Check(ctx, "alice", "x")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, most, turns.Taken())
 }
 
 func FuzzNext(f *testing.F) {
@@ -379,4 +388,28 @@ func FuzzNext(f *testing.F) {
 			}
 		}
 	})
+}
+
+// secretive are users with a secret for those that do not exist.
+type secretive struct {
+	securitytest.Users
+	secret []byte
+}
+
+func (s *secretive) ScramFakeSecret() []byte { return s.secret }
+
+// With a secret of the users a name has the same salt after a restart, as those have
+// that exist; another secret makes other salts.
+func TestUnknownAfterARestart(t *testing.T) {
+	t.Parallel()
+	salt := func(users *secretive) string {
+		answer, _, err := scram.New(1, users).Begin(security.Requester{}).Next(t.Context(), []byte("n,,n=bob,r=abc"))
+		require.NoError(t, err)
+		_, after, _ := strings.Cut(string(answer), ",s=")
+		return after
+	}
+	kept := &secretive{secret: []byte("a secret")}
+	require.Equal(t, salt(kept), salt(kept))
+	require.NotEqual(t, salt(kept), salt(&secretive{secret: []byte("another")}))
+	require.NotEqual(t, salt(&secretive{}), salt(&secretive{}))
 }

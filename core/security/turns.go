@@ -1,0 +1,40 @@
+package security
+
+import (
+	"context"
+	"runtime"
+)
+
+// Turns are places at the processors for what costs them long and strangers can ask for without an end: handshakes of TLS, checks
+// of passwords. All of that together gets no more than there are places, so that clients which are in keep the rest. It is safe for
+// concurrent use.
+type Turns struct{ places chan struct{} }
+
+// NewTurns has places for half of the processors.
+func NewTurns() *Turns { return TurnsOf(max(1, runtime.GOMAXPROCS(0)/2)) }
+
+// TurnsOf has that many places.
+func TurnsOf(places int) *Turns { return &Turns{make(chan struct{}, places)} }
+
+// Most is how many places there are.
+func (t *Turns) Most() int { return cap(t.places) }
+
+// Taken is how many of them are taken.
+func (t *Turns) Taken() int { return len(t.places) }
+
+// Take waits for a place, in the order of arrival. The error is that of ctx, which ended before; else Give has to follow. Who has
+// to wait for something else should not have a place meanwhile.
+func (t *Turns) Take(ctx context.Context) error {
+	if err := ctx.Err(); err != nil { // select may not look at it
+		return err
+	}
+	select {
+	case t.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Give gives a place back.
+func (t *Turns) Give() { <-t.places }
