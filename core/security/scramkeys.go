@@ -89,6 +89,14 @@ type ScramShapes interface {
 	TypicalScramShape(mechanism int8) ScramShape
 }
 
+// ScramFakes is what [ScramCredentials] may have besides: a secret of any length, the
+// same after a restart, that the credentials of users are made from who do not exist.
+// Without it their salts change with a restart, and those of users do not. Nil stands
+// for none.
+type ScramFakes interface {
+	ScramFakeSecret() []byte
+}
+
 // MaxScramSalt is the longest salt of a credential, in bytes. Kafka's tools make 26.
 const MaxScramSalt = 1024
 

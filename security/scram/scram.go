@@ -38,7 +38,7 @@ func New(number int8, users security.ScramCredentials) *Mechanism {
 		number: number,
 		hash:   scram.HashGeneratorFcn(security.ScramHash(number)),
 		users:  users,
-		fakes:  newFakes(),
+		fakes:  newFakes(users),
 	}
 }
 

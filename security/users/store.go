@@ -36,6 +36,7 @@ type Store struct {
 	shapes shapes                          // of stored
 	// fixedShapes are those of fixed.
 	fixedShapes shapes
+	fakes       []byte // see fakes.go
 }
 
 // New returns a store over entries; Start fills it. The file may be "" for none.
@@ -55,6 +56,7 @@ func (s *Store) Start(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
 		return fmt.Errorf("users: reading the stored credentials: %w", err)
 	}
+	s.keepFakes(ctx)
 	if s.file == "" {
 		return nil
 	}
@@ -84,6 +86,7 @@ func (s *Store) load(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.takeFakes(found)
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		key, c, err := parseEntry(name, found[name])
 		if err != nil {
@@ -186,11 +189,13 @@ func (s *Store) AlterScramCredentials(ctx context.Context, changes []security.Sc
 			values[name] = []byte(format(change.Mechanism, *change.Credential))
 		}
 	}
+	fakes := s.newFakes(values)
 	if err := s.entries.ChangeEntries(ctx, kind, values); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.fakes = fakes
 	for _, change := range changes {
 		if change.Credential == nil {
 			s.put(id{change.User, change.Mechanism}, nil)
