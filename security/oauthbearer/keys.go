@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/MicahParks/jwkset"
@@ -37,8 +38,9 @@ type Keys struct {
 	refresh time.Duration
 	log     *zap.Logger
 
-	mu     sync.Mutex // held while the set is read
-	looked time.Time  // the last look
+	mu     sync.Mutex  // held while the set is read
+	looked time.Time   // the last look
+	failed atomic.Bool // the last look did
 	end    context.CancelFunc
 	ended  chan struct{}
 }
@@ -145,8 +147,13 @@ func (k *Keys) look(ctx context.Context) error {
 	return k.lookLocked(ctx)
 }
 
-func (k *Keys) lookLocked(ctx context.Context) error {
+// unsure reports whether a key that is not known may be good all the same, because the
+// set could not be read.
+func (k *Keys) unsure() bool { return k.failed.Load() || k.empty() }
+
+func (k *Keys) lookLocked(ctx context.Context) (err error) {
 	k.looked = time.Now()
+	defer func() { k.failed.Store(err != nil) }()
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	raw, err := k.source.read(ctx)

@@ -73,6 +73,8 @@ func (e *exchange) Next(ctx context.Context, message []byte) ([]byte, *sasl.Logi
 	switch {
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
+	case errors.Is(err, sasl.ErrUnavailable):
+		return nil, nil, err
 	case errors.Is(err, errScope):
 		return nil, nil, e.refused(claims.user, e.tokens.lacksScope, err)
 	case err != nil:

@@ -13,13 +13,16 @@ import (
 	"github.com/MicahParks/jwkset"
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/iggykafka/gateway/core/sasl"
 )
 
 // What is wrong with a token, beside what the jwt library finds.
 var (
-	errUser  = errors.New("the token has no claim that names its user")
-	errScope = errors.New("the token lacks a required scope")
-	errToken = errors.New("the token is not good")
+	errUser   = errors.New("the token has no claim that names its user")
+	errScope  = errors.New("the token lacks a required scope")
+	errToken  = errors.New("the token is not good")
+	errUnsure = errors.New("the key set could not be read, and the token's key is not known")
 	// What has to be understood and is not makes a token invalid (RFC 7515, 4.1.11).
 	errCritical = errors.New("the token has a critical header, of which none is known")
 	errIssued   = errors.New("the token does not say when it was issued") // Kafka asks for that
@@ -72,12 +75,16 @@ func NewTokens(c Config, keys *Keys) (*Tokens, error) {
 	return &Tokens{cfg: c, keys: keys, find: find, parser: jwt.NewParser(options...), lacksScope: string(lacks)}, nil
 }
 
-// verify returns what a token says. With errScope the user is known, too. Errors hold
+// verify returns what a token says. With errScope the user is known, too; with
+// sasl.ErrUnavailable nobody knows whether the token is good. Errors hold
 // nothing of the token but names of claims and of algorithms.
 func (t *Tokens) verify(ctx context.Context, token string) (claims, error) {
 	read := jwt.MapClaims{}
 	parsed, err := t.parser.ParseWithClaims(token, read, t.find.KeyfuncCtx(ctx))
-	if err != nil {
+	switch {
+	case errors.Is(err, jwt.ErrTokenUnverifiable) && t.keys.unsure():
+		return claims{}, fmt.Errorf("%w: %w", sasl.ErrUnavailable, errUnsure)
+	case err != nil:
 		return claims{}, fmt.Errorf("%w: %w", errToken, reason(err))
 	}
 	if _, critical := parsed.Header["crit"]; critical {
