@@ -53,7 +53,7 @@ func (s *slow) count() int {
 	return s.asked
 }
 
-var away = fmt.Errorf("%w: no connection", backend.ErrUnavailable)
+var errAway = fmt.Errorf("%w: no connection", backend.ErrUnavailable)
 
 const cacheTime, staleTime = 10 * time.Second, time.Minute
 
@@ -135,7 +135,7 @@ func TestOutage(t *testing.T) {
 		s, a, logs := openSlow(t)
 		require.True(t, a.reads(t, "alice"))
 		began := time.Now()
-		s.set(func(s *slow) { s.err = away })
+		s.set(func(s *slow) { s.err = errAway })
 		for time.Since(began) < staleTime-time.Second {
 			require.True(t, a.reads(t, "alice"))
 			require.False(t, a.reads(t, "bob"))
@@ -254,7 +254,7 @@ func TestConform(t *testing.T) {
 				question("bob", kmsg.ACLOperationWrite, "one"), question("carol", kmsg.ACLOperationRead, "one"),
 			},
 			Fail: func() {
-				s.set(func(s *slow) { s.err = away })
+				s.set(func(s *slow) { s.err = errAway })
 			},
 		}
 	})
