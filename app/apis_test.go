@@ -27,9 +27,9 @@ func TestAPIsWithChecks(t *testing.T) {
 	require.NoDirExists(t, "data", "nothing was started")
 }
 
-// The table of checks in docs/security.md is that of the handlers.
+// The table of checks in docs/authorization.md is that of the handlers.
 func TestGeneratedChecks(t *testing.T) {
-	const file, begin, end = "../docs/security.md", "<!-- checks, written by go generate ./app -->\n", "<!-- end of checks -->\n"
+	const file, begin, end = "../docs/authorization.md", "<!-- checks, written by go generate ./app -->\n", "<!-- end of checks -->\n"
 	config, err := load("", nil, nil)
 	require.NoError(t, err)
 	table, err := tableOf(config, []fx.Option{gateway.Plugins()})

@@ -76,8 +76,11 @@ func block(t *testing.T, part, language string) string {
 	return text
 }
 
+var fenced = regexp.MustCompile("(?s)```.*?```")
+
+// commands returns the lines of a part that are to be typed.
 func commands(part string) (lines []string) {
-	for line := range strings.Lines(part) {
+	for line := range strings.Lines(fenced.ReplaceAllString(part, "")) {
 		if command, is := strings.CutPrefix(line, "    "); is {
 			lines = append(lines, strings.TrimSpace(command))
 		}
