@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -98,9 +99,28 @@ type access struct {
 	key        kmsg.Key
 }
 
+// secondAnswer bounds how long an authorizer is asked again.
+const secondAnswer = 5 * time.Second
+
+// ask asks the authorizer. A no that came when the time of the request was over, or its
+// client gone, says nothing about the right: it would tell a client with too short a
+// timeout that it is not authorized, which clients take as the end, and the audit of
+// denials that were none. So it is asked again then.
+func (a *access) ask(ctx context.Context, allowed func(context.Context) bool) bool {
+	if allowed(ctx) {
+		return true
+	}
+	if ctx.Err() == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), secondAnswer)
+	defer cancel()
+	return allowed(ctx)
+}
+
 // Authorize implements handler.Access.
 func (a *access) Authorize(ctx context.Context, op kmsg.ACLOperation, on security.Resource, quiet bool) bool {
-	ok := a.authorizer.Authorize(ctx, a.who, op, on)
+	ok := a.ask(ctx, func(ctx context.Context) bool { return a.authorizer.Authorize(ctx, a.who, op, on) })
 	if !ok && !quiet && a.audit != nil {
 		a.audit.Denied(a.who, a.key, op, on)
 	}
@@ -109,7 +129,7 @@ func (a *access) Authorize(ctx context.Context, op kmsg.ACLOperation, on securit
 
 // AuthorizeAny implements handler.Access.
 func (a *access) AuthorizeAny(ctx context.Context, op kmsg.ACLOperation, on kmsg.ACLResourceType) bool {
-	ok := a.authorizer.AuthorizeAny(ctx, a.who, op, on)
+	ok := a.ask(ctx, func(ctx context.Context) bool { return a.authorizer.AuthorizeAny(ctx, a.who, op, on) })
 	if !ok && a.audit != nil {
 		a.audit.Denied(a.who, a.key, op, security.Resource{Type: on, Name: "*"})
 	}
