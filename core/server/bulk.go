@@ -8,11 +8,13 @@ import "github.com/iggykafka/gateway/core/wire"
 const (
 	// oneRecord is what a transport writes at once by itself, in bytes.
 	oneRecord = 16 << 10
-	// bulkSize is the size of the buffers, in bytes.
-	bulkSize = 1 << 20
+	// bulkSize is the size of the buffers, in bytes. It is little enough to stay in a
+	// processor's own cache, and for a client to decrypt a part while the next one is
+	// encrypted; larger ones make nothing cheaper.
+	bulkSize = 256 << 10
 	// bulkBuffers is how many of them there are for all connections. Who finds none goes
 	// on without; slow clients can take them all, and then cost nothing but speed.
-	bulkBuffers = 32
+	bulkBuffers = 128
 )
 
 // bulk lends the buffers.
