@@ -92,7 +92,7 @@ func (s *iggyServer) throughput(ctx context.Context, t *target, o options, size 
 		name string
 		run  func(*tcp.IggyTcpClient, []share, int, int) error
 	}{{"produce", sendMessages}, {"consume", pollMessages}} {
-		cpu, begin := t.cpu(), time.Now()
+		before, begin := t.cost(), time.Now()
 		err := each(o.clients, func(client int) error {
 			c, err := s.dial()
 			if err != nil {
@@ -105,7 +105,7 @@ func (s *iggyServer) throughput(ctx context.Context, t *target, o options, size 
 		}
 		label := fmt.Sprintf("%s %s acks=all", half.name, bytesText(size))
 		put(label, "MB/s", mb/time.Since(begin).Seconds())
-		putCPU(t, cpu, mb, label, put)
+		putCPU(t, before, mb, label, put)
 	}
 	return ctx.Err()
 }

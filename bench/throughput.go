@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -55,7 +56,7 @@ func throughputOf(ctx context.Context, t *target, o options, size int, acks kgo.
 	n -= n % int64(o.clients)
 	mb := float64(n*int64(size)) / 1e6
 
-	cpu, begin := t.cpu(), time.Now()
+	before, begin := t.cost(), time.Now()
 	// The records are written when they have arrived, which with acks=0 is
 	// later than when they have left.
 	arrived := func() error { return awaitRecords(ctx, t, topic, n) }
@@ -64,9 +65,9 @@ func throughputOf(ctx context.Context, t *target, o options, size int, acks kgo.
 		return err
 	}
 	put("produce "+label, "MB/s", mb/time.Since(begin).Seconds())
-	putCPU(t, cpu, mb, "produce "+label, put)
+	putCPU(t, before, mb, "produce "+label, put)
 
-	cpu, begin = t.cpu(), time.Now()
+	before, begin = t.cost(), time.Now()
 	var left atomic.Int64
 	left.Store(n)
 	err = each(o.clients, func(client int) error { return read(ctx, t, topic, o, client, &left) })
@@ -74,14 +75,40 @@ func throughputOf(ctx context.Context, t *target, o options, size int, acks kgo.
 		return err
 	}
 	put("consume "+label, "MB/s", mb/time.Since(begin).Seconds())
-	putCPU(t, cpu, mb, "consume "+label, put)
+	putCPU(t, before, mb, "consume "+label, put)
 	return nil
 }
 
-func putCPU(t *target, before time.Duration, mb float64, label string, put sink) {
+// cost is processor time.
+type cost struct{ server, client time.Duration }
+
+// cost returns what the server, if its process is on this machine, and this program
+// have used so far.
+func (t *target) cost() cost {
+	c := cost{client: ownCPU()}
 	if t.pid != 0 {
-		put(label+" server CPU", "ms/MB", float64((t.cpu()-before).Milliseconds())/mb)
+		c.server = t.cpu()
 	}
+	return c
+}
+
+// ownCPU returns the CPU time that this program has used so far.
+func ownCPU() time.Duration {
+	var used syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+// putCPU puts what mb megabytes have cost since before. On one machine the clients'
+// part takes as much from the throughput as the server's.
+func putCPU(t *target, before cost, mb float64, label string, put sink) {
+	now := t.cost()
+	if t.pid != 0 {
+		put(label+" server CPU", "ms/MB", (now.server-before.server).Seconds()*1e3/mb)
+	}
+	put(label+" client CPU", "ms/MB", (now.client-before.client).Seconds()*1e3/mb)
 }
 
 // write produces n records of the given size, uncompressed. The connection is
