@@ -28,6 +28,10 @@ import (
 
 const modulePath = "github.com/iggykafka/gateway"
 
+// notForSecurity is what only security/ssl, which wraps connections, and the rooms
+// of Iggy's users, which ask its server, may import of security.
+var notForSecurity = []string{modulePath + "/core/server/...", modulePath + "/core/backend/embedded/...", modulePath + "/core/backend/iggy/..."}
+
 // forbidden lists what the packages of a room, its folders included, must not
 // import. A path that ends in "..." stands for the folder and all below it.
 var forbidden = []struct {
@@ -37,8 +41,16 @@ var forbidden = []struct {
 }{
 	{"core", []string{modulePath + "/security/..."},
 		"core knows the contracts of security, not who fulfils them"},
-	{"security", []string{modulePath, modulePath + "/app/...", modulePath + "/handlers/...", modulePath + "/bench/..."},
-		"what secures the gateway knows no handler"},
+	{"security", []string{modulePath, modulePath + "/app/...", modulePath + "/admin/...", modulePath + "/handlers/...", modulePath + "/coordinator/...", modulePath + "/core/dispatch/...", modulePath + "/core/wire/...", modulePath + "/bench/..."},
+		"what secures the gateway knows no handler and no frame"},
+	{"security/acls", notForSecurity, "it decides over values"},
+	{"security/authorizer", notForSecurity, "it decides over values"},
+	{"security/audit", notForSecurity, "it writes down values"},
+	{"security/quotas", notForSecurity, "it counts values"},
+	{"security/users", notForSecurity, "it keeps credentials in whatever store there is"},
+	{"security/scram", notForSecurity, "a mechanism sees tokens, and neither connections nor stores"},
+	{"security/plain", notForSecurity, "a mechanism sees tokens, and neither connections nor stores"},
+	{"security/oauthbearer", notForSecurity, "a mechanism sees tokens, and neither connections nor stores"},
 	{"core", []string{modulePath, modulePath + "/app/...", modulePath + "/handlers/...", modulePath + "/bench/..."},
 		"core knows no handler"},
 	{"core/handler", []string{modulePath + "/core/wire/...", modulePath + "/core/dispatch/...", modulePath + "/core/server/...", modulePath + "/core/backend/...", "net"},
@@ -49,9 +61,9 @@ var forbidden = []struct {
 		"nobody below the server holds a connection"},
 	{"core/backend", []string{modulePath + "/core/handler/...", modulePath + "/core/wire/...", modulePath + "/core/dispatch/...", modulePath + "/core/server/...", modulePath + "/coordinator/...", "github.com/twmb/franz-go/pkg/kmsg"},
 		"a backend stores batches and knows no request"},
-	{"handlers", []string{modulePath, modulePath + "/app/...", modulePath + "/core/server/...", modulePath + "/core/dispatch/...", modulePath + "/core/wire/...", modulePath + "/core/backend/embedded/...", modulePath + "/coordinator/memory/...", modulePath + "/coordinator/durable/...", modulePath + "/coordinator/host/...", "net"},
+	{"handlers", []string{modulePath, modulePath + "/app/...", modulePath + "/core/server/...", modulePath + "/core/dispatch/...", modulePath + "/core/wire/...", modulePath + "/core/backend/embedded/...", modulePath + "/coordinator/memory/...", modulePath + "/coordinator/durable/...", modulePath + "/coordinator/host/...", modulePath + "/security/...", "net"},
 		"a handler depends on contracts, not on who fulfils them"},
-	{"coordinator", []string{modulePath, modulePath + "/app/...", modulePath + "/core/...", modulePath + "/handlers/...", "github.com/twmb/franz-go/...", "net", "net/..."},
+	{"coordinator", []string{modulePath, modulePath + "/app/...", modulePath + "/core/...", modulePath + "/security/...", modulePath + "/handlers/...", "github.com/twmb/franz-go/...", "net", "net/..."},
 		"the coordinator knows values alone"},
 	{"app", []string{modulePath + "/handlers/...", modulePath + "/coordinator/memory/...", modulePath + "/coordinator/durable/...", modulePath + "/coordinator/host/..."},
 		"the app takes the list of modules from outside"},

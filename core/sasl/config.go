@@ -87,7 +87,7 @@ func (c Config) Validate() error {
 		fault("failure_delay", "%s is out of range; set 0s to %s", c.FailureDelay, longestDelay)
 	}
 	if c.MaxFailureDelay < c.FailureDelay || c.MaxFailureDelay > longestDelay {
-		fault("max_failure_delay", "%s is out of range; set failure_delay, %s, to %s", c.MaxFailureDelay, c.FailureDelay, longestDelay)
+		fault("max_failure_delay", "%s is out of range; set it to between sasl.failure_delay, %s, and %s", c.MaxFailureDelay, c.FailureDelay, longestDelay)
 	}
 	return errors.Join(faults...)
 }

@@ -143,7 +143,7 @@ func TestValidate(t *testing.T) {
 	require.EqualError(t, authorizer.Config{SuperUsers: []string{"admin", "User:a", "User:"}, CacheTime: time.Minute, StaleTime: time.Second}.Validate(),
 		"authorization.super_users: \"admin\" is no principal: write User:name\n"+
 			"authorization.super_users: \"User:\" is no principal: write User:name\n"+
-			"authorization.stale_time: 1s is out of range; set authorization.cache_time, 1m0s, to 24h0m0s")
+			"authorization.stale_time: 1s is out of range; set it to between authorization.cache_time, 1m0s, and 24h0m0s")
 	require.EqualError(t, authorizer.Config{StaleTime: time.Minute}.Validate(),
 		"authorization.cache_time: 0s is out of range; set 1s to 1h0m0s")
 }

@@ -49,7 +49,7 @@ func (c Config) Validate() error {
 		faults = append(faults, fmt.Errorf("authorization.cache_time: %s is out of range; set %s to %s", c.CacheTime, shortestCache, longestCache))
 	}
 	if c.StaleTime < c.CacheTime || c.StaleTime > longestStale {
-		faults = append(faults, fmt.Errorf("authorization.stale_time: %s is out of range; set authorization.cache_time, %s, to %s", c.StaleTime, c.CacheTime, longestStale))
+		faults = append(faults, fmt.Errorf("authorization.stale_time: %s is out of range; set it to between authorization.cache_time, %s, and %s", c.StaleTime, c.CacheTime, longestStale))
 	}
 	return errors.Join(faults...)
 }

@@ -82,13 +82,13 @@ func newGrants(user iggcon.UserInfoDetails, at iggy.Places) *grants {
 func (g *grants) addStreams(streams map[int]*iggcon.StreamPermissions, at iggy.Places) {
 	g.streams, g.topics = map[string]rights{}, map[string]rights{}
 	for id, stream := range streams {
-		name, known := at.Streams[uint32(id)]
+		name, known := at.Streams[uint32(id)] // #nosec G115 -- the server has ids of 32 bits
 		if !known || stream == nil {
 			continue
 		}
 		g.streams[name] = streamRights(*stream)
 		for topic, p := range stream.Topics {
-			if name, known := at.Topics[iggy.Place{Stream: uint32(id), Topic: uint32(topic)}]; known && p != nil {
+			if name, known := at.Topics[iggy.Place{Stream: uint32(id), Topic: uint32(topic)}]; known && p != nil { // #nosec G115 -- the server has ids of 32 bits
 				g.topics[name] = topicRights(*p)
 			}
 		}

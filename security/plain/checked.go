@@ -17,6 +17,7 @@ func Checked(c Checker) Passwords { return checked{c} }
 
 type checked struct{ checker Checker }
 
+// Verify implements Passwords.
 func (c checked) Verify(ctx context.Context, _ security.Requester, user, password string) error {
 	switch right, err := c.checker.Check(ctx, user, password); {
 	case err != nil:

@@ -54,6 +54,7 @@ func (w Words) Begin(security.Requester) sasl.Exchange { return words{} }
 
 type words struct{}
 
+// Next implements sasl.Exchange.
 func (words) Next(ctx context.Context, token []byte) ([]byte, *sasl.Login, error) {
 	user, word, _ := strings.Cut(string(token), " ")
 	login := &sasl.Login{Principal: security.User(user)}
