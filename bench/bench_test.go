@@ -23,6 +23,7 @@ func TestMeasurements(t *testing.T) {
 	o := options{
 		rounds: 1, bytes: 256 << 10, rate: 200, duration: 100 * time.Millisecond, requests: 50,
 		groups: 20, live: 5, idle: 20, members: []int{3}, sizes: []int{100, 64 << 10}, partition: 2, clients: 2, acks: []string{"0", "1", "all"}, batch: 1 << 20,
+		good: 3, flood: 40, stall: 50 * time.Millisecond, attackers: attackersHere,
 	}
 	want := map[string][]string{
 		"throughput": {"produce 100 B acks=0", "consume 100 B acks=all", "produce 64 KiB acks=1"},
@@ -33,6 +34,7 @@ func TestMeasurements(t *testing.T) {
 		"kept":       {"20 groups to Empty", "ListGroups of 25 groups p99", "DescribeGroups of 25 groups p50", "OffsetFetch of 25 groups p50", "DeleteGroups of 25 groups"},
 		"rebalance":  {"3 members to Stable"},
 		"idle":       {"each idle connection"},
+		"flood":      {"3 clients alone p99", "3 clients in the flood p99", "p99 in the flood to p99 alone", "connections: reset"},
 	}
 	for _, m := range measurements() {
 		if m.name == "startup" || m.name == "native" {

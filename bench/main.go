@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,11 @@ type options struct {
 	rest      time.Duration // before memory is read
 	native    string        // the Iggy server behind the gateway
 	stream    string        // and the stream of its topics
+	good      int           // clients of the measurement flood
+	flood     int           // connections of its attackers
+	stall     time.Duration // how long each of those stalls, at most
+	metrics   string        // URL
+	attackers func(context.Context, *target, options) (stop func() map[string]int64, err error)
 }
 
 func defaults() options {
@@ -69,6 +75,7 @@ func defaults() options {
 		rounds: 1, bytes: 256 << 20, rate: 2000, duration: 5 * time.Second, requests: 20_000,
 		groups: 10_000, live: 1000, idle: 10_000, members: []int{10, 100, 1000}, sizes: []int{100, 1 << 10, 64 << 10}, partition: 3, clients: 1,
 		acks: []string{"0", "1", "all"}, batch: 1_000_012, stream: "kafka", rest: 2 * time.Second,
+		good: 20, flood: 10_000, stall: 20 * time.Second,
 	}
 }
 
@@ -79,14 +86,14 @@ func run(ctx context.Context, args []string) error {
 		fmt.Fprintf(flags.Output(), "usage: bench [flags] ADDRESS [ADDRESS [ADDRESS]]\n\nmeasurements: %s\n\n", strings.Join(names(), " "))
 		flags.PrintDefaults()
 	}
-	only := flags.String("only", "", "comma-separated measurements; all but native and startup when empty")
+	only := flags.String("only", "", "comma-separated measurements; all but flood, native and startup when empty")
 	jsonFile := flags.String("json", "", "also write the figures to this file")
-	startA := flags.String("start-a", "", "command that starts server A, for the measurements startup and kept")
+	startA := flags.String("start-a", "", "command that starts server A, for the measurements startup, kept and flood")
 	startB := flags.String("start-b", "", "command that starts server B")
 	flags.IntVar(&o.rounds, "rounds", o.rounds, "how often each measurement runs against each address")
 	flags.Int64Var(&o.bytes, "bytes", o.bytes, "bytes of record values a throughput measurement writes and reads")
 	flags.IntVar(&o.rate, "rate", o.rate, "records a second of the latency measurement")
-	flags.DurationVar(&o.duration, "duration", o.duration, "length of the latency measurement")
+	flags.DurationVar(&o.duration, "duration", o.duration, "length of the latency measurement, and of each part of flood")
 	flags.IntVar(&o.requests, "requests", o.requests, "requests of the round-trip measurement")
 	flags.IntVar(&o.groups, "groups", o.groups, "groups of the measurements groups and kept")
 	flags.IntVar(&o.live, "live", o.live, "groups with a member of the measurement kept, beside the empty ones")
@@ -99,6 +106,12 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.native, "native", "", "iggy://user:password@host:port behind the gateway, for the measurement native")
 	flags.StringVar(&o.stream, "stream", o.stream, "the Iggy stream that the gateway keeps its topics in")
 	scrapeURL := flags.String("scrape", "", "with one ADDRESS: measure it with (A) and without (B) its metrics at this URL being read every second")
+	flags.IntVar(&o.good, "good", o.good, "good clients of the measurement flood")
+	flags.IntVar(&o.flood, "flood", o.flood, "connections of its attackers")
+	flags.DurationVar(&o.stall, "stall", o.stall, "how long each of those stalls, at most")
+	flags.StringVar(&o.metrics, "metrics", "", "URL of the server's metrics, for flood to tell its goroutines and heap")
+	attacks := flags.String("attack", "", "be the attackers of flood against the address of this letter, until the input ends")
+	o.attackers = attackersBeside(args)
 	var login cli.Connection
 	flags.StringVar(&login.CA, "ca", "", "PEM file with the authorities to trust, of addresses as ssl://host:port")
 	flags.StringVar(&login.Certificate, "cert", "", "PEM file with a certificate to show there")
@@ -133,6 +146,9 @@ func run(ctx context.Context, args []string) error {
 		if targets[i].iggy != nil && *only != "throughput" {
 			return errors.New("an Iggy server takes part in -only throughput alone")
 		}
+	}
+	if i := slices.Index(letters, *attacks); i >= 0 && i < len(targets) {
+		return attacking(ctx, targets[i], o)
 	}
 	if *scrapeURL != "" {
 		if len(targets) != 1 {
@@ -200,6 +216,7 @@ func measurements() []measurement {
 		{"kept", keptGroups},
 		{"rebalance", rebalance},
 		{"idle", idleConnections},
+		{"flood", flood},
 		{"native", native},
 		{"startup", startup},
 	}
@@ -216,7 +233,7 @@ func names() []string {
 func choose(only string) ([]measurement, error) {
 	all := measurements()
 	if only == "" {
-		return all[:len(all)-2], nil // these two need to be told of more
+		return all[:len(all)-3], nil // these need to be told of more
 	}
 	var out []measurement
 	for _, want := range strings.Split(only, ",") {

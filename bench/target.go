@@ -96,13 +96,16 @@ func (t *target) cpu() time.Duration {
 }
 
 // resident returns the server's resident memory in bytes.
-func (t *target) resident() int64 {
+func (t *target) resident() int64 { return t.status("VmRSS:") }
+
+// status returns a size in bytes of those that /proc tells of the server.
+func (t *target) status(field string) int64 {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", t.pid))
 	if err != nil {
 		return 0
 	}
 	for _, line := range strings.Split(string(raw), "\n") {
-		if kb, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+		if kb, ok := strings.CutPrefix(line, field); ok {
 			n, _ := strconv.ParseInt(strings.Fields(kb)[0], 10, 64)
 			return n << 10
 		}

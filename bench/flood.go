@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/core/record/recordtest"
+	"github.com/iggykafka/gateway/internal/rawclient"
+)
+
+// goodRate is how many requests a second each good client makes.
+const goodRate = 100
+
+// flood measures the requests of good clients alone, and while attackers keep thousands of connections that open, stall and
+// reset, or guess passwords. The attackers are a process of their own: what they compute is not what the clients wait for. Memory
+// is the most that the server took meanwhile. With the URL of its metrics goroutines and heap are told, too.
+func flood(ctx context.Context, t *target, o options, put sink) error {
+	server, err := t.launch(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+	t.find()
+	topic, drop, err := freshTopic(ctx, t, 1)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	g := &goodClients{target: t, topic: topic}
+	defer g.close()
+	for range o.good {
+		if err := g.add(); err != nil {
+			return err
+		}
+	}
+	if _, err := g.work(ctx, o.duration/5); err != nil { // to be warm
+		return err
+	}
+	base := t.figures(ctx, o.metrics)
+	alone, err := g.work(ctx, o.duration)
+	if err != nil {
+		return fmt.Errorf("alone: %w", err)
+	}
+	most := t.watchMemory(ctx)
+	cpu := t.cpu()
+	stop, err := o.attackers(ctx, t, o)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	beside, err := g.work(ctx, o.duration)
+	spent := (t.cpu() - cpu).Seconds() / time.Since(begin).Seconds()
+	counts := stop()
+	if err != nil {
+		return fmt.Errorf("beside %d connections: %w", o.flood, err)
+	}
+	peak := most()
+	again, err := g.work(ctx, o.duration)
+	if err != nil {
+		return fmt.Errorf("afterwards: %w", err)
+	}
+	name := fmt.Sprintf("%d clients ", o.good)
+	for _, phase := range []struct {
+		name string
+		ms   []float64
+	}{{name + "alone", alone}, {name + "in the flood", beside}, {name + "afterwards", again}} {
+		put(phase.name+" p50", "ms", percentile(phase.ms, 0.5))
+		put(phase.name+" p99", "ms", percentile(phase.ms, 0.99))
+	}
+	put("p99 in the flood to p99 alone", "", percentile(beside, 0.99)/percentile(slices.Concat(alone, again), 0.99))
+	for _, kind := range stalls() {
+		put("connections: "+kind.name, "", float64(counts[kind.name]))
+	}
+	if t.pid != 0 {
+		put("server CPU in the flood", "cores", spent)
+		put("anonymous memory, most", "MiB", float64(peak)/(1<<20))
+	}
+	if o.metrics != "" {
+		rest(ctx, o.rest)
+		now := t.figures(ctx, o.metrics)
+		for _, f := range runtimeFigures {
+			put(f+" before", "", base[f])
+			put(f+" after", "", now[f])
+		}
+	}
+	return nil
+}
+
+// goodClients are connections that have logged in.
+type goodClients struct {
+	*target
+	topic string
+	conns []*rawclient.Conn
+}
+
+func (g *goodClients) add() error {
+	c, err := g.dial()
+	if err == nil {
+		g.conns = append(g.conns, c)
+	}
+	return err
+}
+
+func (g *goodClients) close() {
+	for _, c := range g.conns {
+		c.Close()
+	}
+}
+
+// work has all make requests at their rate, and returns how long each took from the time at which it was due, in milliseconds: a
+// stall shows in every request that it delays.
+func (g *goodClients) work(ctx context.Context, d time.Duration) (ms []float64, err error) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for i, c := range g.conns {
+		all.Go(func() {
+			took, failed := g.one(ctx, c, i, d)
+			mu.Lock()
+			defer mu.Unlock()
+			ms = append(ms, took...)
+			if failed != nil {
+				err = failed
+			}
+		})
+	}
+	all.Wait()
+	if err == nil && len(ms) == 0 {
+		err = fmt.Errorf("no requests in %v at %d a second", d, goodRate)
+	}
+	return ms, err
+}
+
+func (g *goodClients) one(ctx context.Context, c *rawclient.Conn, number int, d time.Duration) (ms []float64, err error) {
+	const gap = time.Second / goodRate
+	begin := time.Now().Add(gap * time.Duration(number) / time.Duration(len(g.conns)))
+	requests := g.requests()
+	for i := 0; ctx.Err() == nil; i++ {
+		due := begin.Add(time.Duration(i) * gap)
+		if due.Sub(begin) >= d {
+			return ms, nil
+		}
+		time.Sleep(time.Until(due))
+		_ = c.SetDeadline(time.Now().Add(patience))
+		answer, err := c.Call(requests[i%len(requests)])
+		if err == nil {
+			err = failedPartition(answer)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ms = append(ms, time.Since(due).Seconds()*1e3)
+	}
+	return nil, ctx.Err()
+}
+
+// requests are what clients make in turn.
+func (g *goodClients) requests() []kmsg.Request {
+	metadata := kmsg.NewPtrMetadataRequest()
+	metadata.Version, metadata.Topics = 12, []kmsg.MetadataRequestTopic{{Topic: &g.topic}}
+	produce := kmsg.NewPtrProduceRequest()
+	produce.Version, produce.Acks, produce.TimeoutMillis = 7, -1, 30_000
+	produce.Topics = []kmsg.ProduceRequestTopic{{Topic: g.topic, Partitions: []kmsg.ProduceRequestTopicPartition{{Records: recordtest.Values(strings.Repeat("x", 100)).Bytes()}}}}
+	fetch := kmsg.NewPtrFetchRequest()
+	fetch.Version, fetch.MaxBytes, fetch.SessionEpoch = 11, 64<<10, -1
+	fetch.Topics = []kmsg.FetchRequestTopic{{Topic: g.topic, Partitions: []kmsg.FetchRequestTopicPartition{{CurrentLeaderEpoch: -1, PartitionMaxBytes: 1 << 10}}}}
+	return []kmsg.Request{metadata, produce, fetch}
+}
+
+func failedPartition(answer kmsg.Response) error {
+	switch a := answer.(type) {
+	case *kmsg.ProduceResponse:
+		return kerr.ErrorForCode(a.Topics[0].Partitions[0].ErrorCode)
+	case *kmsg.FetchResponse:
+		return kerr.ErrorForCode(a.Topics[0].Partitions[0].ErrorCode)
+	}
+	return nil
+}
+
+// attackersHere attacks from this process.
+func attackersHere(ctx context.Context, t *target, o options) (stop func() map[string]int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	counts := make(chan map[string]int64, 1)
+	go func() { counts <- attack(ctx, t, o.flood, o.stall) }()
+	return func() map[string]int64 { cancel(); return <-counts }, nil
+}
+
+// attackersBeside attacks from a process of its own, which is this program with one more flag.
+func attackersBeside(args []string) func(context.Context, *target, options) (func() map[string]int64, error) {
+	return func(ctx context.Context, t *target, _ options) (func() map[string]int64, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		command := append(behind(), self, "-attack="+t.name)
+		command = append(command, args...)
+		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+		cmd.Stderr = os.Stderr
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			return nil, err
+		}
+		var out strings.Builder
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			return nil, err
+		}
+		return func() map[string]int64 {
+			in.Close()
+			_ = cmd.Wait()
+			var counts map[string]int64
+			_ = json.Unmarshal([]byte(out.String()), &counts)
+			return counts
+		}, nil
+	}
+}
+
+// behind is what runs a command at a priority below that of clients and server, if there is nice: attackers would be on other
+// machines, and what they compute must not be missing here.
+func behind() []string {
+	if nice, err := exec.LookPath("nice"); err == nil {
+		return []string{nice, "-n", "10"}
+	}
+	return nil
+}
+
+// watchMemory watches the server's anonymous memory until the returned function is called, which returns the most in bytes.
+func (t *target) watchMemory(ctx context.Context) (most func() int64) {
+	ctx, cancel := context.WithCancel(ctx)
+	peak := make(chan int64, 1)
+	go func() {
+		var high int64
+		for ctx.Err() == nil {
+			high = max(high, t.status("RssAnon:"))
+			rest(ctx, 50*time.Millisecond)
+		}
+		peak <- high
+	}()
+	return func() int64 { cancel(); return <-peak }
+}
+
+// runtimeFigures are those of a Go program that flood reads of the server's metrics.
+var runtimeFigures = []string{"go_goroutines", "go_memstats_heap_inuse_bytes", "kafka_gateway_connections"}
+
+// figures reads them; none without a URL.
+func (t *target) figures(ctx context.Context, url string) map[string]float64 {
+	out := map[string]float64{}
+	if url == "" {
+		return out
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return out
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench: metrics:", err)
+		return out
+	}
+	defer resp.Body.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	for s := bufio.NewScanner(io.LimitReader(resp.Body, 16<<20)); s.Scan(); {
+		name, value, _ := strings.Cut(s.Text(), " ")
+		if slices.Contains(runtimeFigures, name) {
+			out[name], _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return out
+}
