@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
@@ -24,7 +25,8 @@ type Users interface {
 	// Stream returns a stream; code 1009 when there is none.
 	Stream(ctx context.Context, name string) (iggcon.Stream, error)
 	// CheckPassword logs in as a user, on a connection of its own that is closed at
-	// once: ErrWrongPassword, also for a user that is not there, and ErrInactive. Any
+	// once: ErrWrongPassword, also for a user that is not there or whose name is a
+	// number, and ErrInactive. Any
 	// other error means that it could not be found out, at the latest when ctx ends or
 	// Config.ConnectTimeout is over. A login costs the server some 30 ms of a shard,
 	// and a little less where there is no such user.
@@ -90,6 +92,9 @@ func (c *Client) CheckPassword(ctx context.Context, name, password string) error
 	if len(name) == 0 || len(name) > maxName || len(password) == 0 || len(password) > maxName {
 		return ErrWrongPassword // the protocol has no room for it
 	}
+	if isNumber(name) {
+		return ErrWrongPassword
+	}
 	if !c.Up() {
 		return unavailable(errAway)
 	}
@@ -114,6 +119,15 @@ func (c *Client) CheckPassword(ctx context.Context, name, password string) error
 	default:
 		return unavailable(ierror.FromCode(code))
 	}
+}
+
+// isNumber reports whether the server reads a name as the number of a user, as it does
+// at logins: the user 7 could log in with its password as "007" and "+07", and be
+// somebody of that name here. So nobody logs in by a number, also not a user whose name
+// is one, of whom the server at a login does not know either.
+func isNumber(name string) bool {
+	digits := strings.TrimPrefix(name, "+")
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // tryLogin makes one login and returns the status of its reply. The connection ends

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -60,6 +61,11 @@ func users(t *testing.T, server iggytest.Server) {
 		{strings.Repeat("a", 60), "secret"}, {strings.Repeat("a", 256), "secret"}, {"alice", strings.Repeat("s", 200)}, {"alice", strings.Repeat("s", 256)},
 	} {
 		require.ErrorIs(t, c.CheckPassword(t.Context(), wrong[0], wrong[1]), ErrWrongPassword, wrong)
+	}
+	// Iggy takes a name that is a number for that of a user, so that alice could log in
+	// by many names, and as somebody else whose name is her number.
+	for _, number := range []string{fmt.Sprint(found.Id), fmt.Sprintf("%03d", found.Id), fmt.Sprintf("+%09d", found.Id), "99999999999"} {
+		require.ErrorIs(t, c.CheckPassword(t.Context(), number, "secret"), ErrWrongPassword, number)
 	}
 	inactive := iggcon.Inactive
 	require.NoError(t, admin.UpdateUser(alice, nil, &inactive))

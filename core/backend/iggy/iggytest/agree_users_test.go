@@ -1,6 +1,7 @@
 package iggytest_test
 
 import (
+	"fmt"
 	"testing"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
@@ -32,6 +33,7 @@ func TestAgreeUsers(t *testing.T) {
 
 		got, err := root.GetUser(alice)
 		require.NoError(t, err)
+		alices := got
 		require.Equal(t, permissions, got.Permissions)
 		require.Equal(t, iggcon.Active, got.Status)
 		got, err = root.GetUser(named(t, iggytest.Username))
@@ -50,6 +52,8 @@ func TestAgreeUsers(t *testing.T) {
 			return p
 		}
 		login("alice", "secret").ok(wiretest.GetUsers, nil)
+		login(fmt.Sprintf("%03d", alices.Id), "secret").ok(wiretest.GetUsers, nil)
+		login(fmt.Sprintf("+%02d", alices.Id), "secret").ok(wiretest.GetUsers, nil)
 		b := login("bob", "secret")
 		b.ok(wiretest.GetUser, wiretest.Name(nil, "bob"))
 		b.refused(41, wiretest.GetUser, wiretest.Name(nil, "alice"))

@@ -51,7 +51,7 @@ func (s *Server) login(c *conn, body *reader) (uint32, []byte) {
 	case len(password) < minPassword || len(password) > maxPassword:
 		return errInvalidPassword, nil
 	}
-	switch u := s.userNamed(username); {
+	switch u := s.userAtLogin(username); {
 	case u == nil:
 		return errInvalidCredentials, nil
 	case u.status == inactive:

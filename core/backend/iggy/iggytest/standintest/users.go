@@ -1,5 +1,10 @@
 package standintest
 
+import (
+	"strconv"
+	"strings"
+)
+
 const (
 	active   = 1
 	inactive = 2
@@ -41,6 +46,14 @@ func (s *store) user(at identifier) *user {
 		return s.users.get(at.number)
 	}
 	return s.userNamed(at.name)
+}
+
+// userAtLogin takes a name that is a number for that of a user, as the server does.
+func (s *store) userAtLogin(name string) *user {
+	if number, err := strconv.ParseUint(strings.TrimPrefix(name, "+"), 10, 32); err == nil {
+		return s.users.get(uint32(number))
+	}
+	return s.userNamed(name)
 }
 
 func (s *store) userNamed(name string) *user {
