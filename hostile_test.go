@@ -16,7 +16,8 @@ import (
 
 	"github.com/iggykafka/gateway"
 	"github.com/iggykafka/gateway/app"
-	"github.com/iggykafka/gateway/app/gatewaytest"
+	"github.com/iggykafka/gateway/clienttest/hostile"
+	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/internal/rawclient"
 )
 
@@ -65,20 +66,49 @@ func closedWithoutAByte(t *testing.T, c net.Conn) {
 	require.Empty(t, got)
 }
 
-// alive fails the test unless a new connection is served.
-func alive(t *testing.T, addr string) {
+// enter goes through a door.
+func enter(t *testing.T, door hostile.Door) net.Conn {
 	t.Helper()
-	c, err := rawclient.Dial(addr, "alive")
+	c, err := door.Dial()
 	require.NoError(t, err)
-	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(patience)))
-	_, err = c.Call(kmsg.NewPtrApiVersionsRequest())
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// throughEachDoor runs a test on each kind of listener, behind the login where there is one.
+func throughEachDoor(t *testing.T, test func(*testing.T, hostile.Door)) {
+	t.Helper()
+	gate := hostile.Open(t, nil)
+	for _, door := range gate.Inner() {
+		t.Run(door.Name, func(t *testing.T) { test(t, door) })
+	}
+}
+
+// served fails the test unless a new connection is served.
+func served(t *testing.T, door hostile.Door) {
+	t.Helper()
+	c := rawclient.New(enter(t, door), "alive")
+	_, err := c.Call(kmsg.NewPtrMetadataRequest())
 	require.NoError(t, err)
 }
 
 func TestHostileBodiesClose(t *testing.T) {
-	addr := gatewaytest.Start(t)
-	for name, request := range map[string][]byte{
+	throughEachDoor(t, func(t *testing.T, door hostile.Door) {
+		for name, request := range hostileBodies() {
+			t.Run(name, func(t *testing.T) {
+				c := enter(t, door)
+				_, err := c.Write(request)
+				require.NoError(t, err)
+				closedWithoutAByte(t, c)
+			})
+		}
+		served(t, door)
+	})
+}
+
+// hostileBodies are requests that close a connection.
+func hostileBodies() map[string][]byte {
+	return map[string][]byte{
 		"Produce with a count of 4 billion":      frame(0, 9, true, "81 80 80 80 80 80 80 80 80 00 00 FF FF FF FF 0F 01 00"),
 		"Fetch with a count of 4 billion":        frame(1, 12, true, "FFFFFFFF 00000000 00000000 00000000 00 00000000 00000000 FF FF FF FF 0F 01 00"),
 		"ListOffsets with a count of 4 billion":  frame(2, 6, true, "FFFFFFFF 00 FF FF FF FF 0F"),
@@ -101,25 +131,43 @@ func TestHostileBodiesClose(t *testing.T) {
 		"no room for a header":                   {0, 0, 0, 4, 0, 18, 0, 0},
 		"a TLS hello":                            {0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3},
 		"HTTP":                                   []byte("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := raw(t, addr)
-			_, err := c.Write(request)
-			require.NoError(t, err)
-			closedWithoutAByte(t, c)
-		})
 	}
-	alive(t, addr)
 }
 
 // Keys with a top-level error code at every version answer instead.
 func TestHostileBodiesAnswered(t *testing.T) {
-	addr := gatewaytest.Start(t)
-	for name, c := range map[string]struct {
-		request []byte
-		req     kmsg.Request
-		version int16
-	}{
+	throughEachDoor(t, func(t *testing.T, door hostile.Door) {
+		for name, c := range answeredBodies() {
+			t.Run(name, func(t *testing.T) {
+				conn := enter(t, door)
+				for range 2 { // and the connection stays open
+					_, err := conn.Write(c.request)
+					require.NoError(t, err)
+					resp := c.req.ResponseKind()
+					resp.SetVersion(c.version)
+					payload := readFrame(t, conn)
+					header := 4
+					if resp.IsFlexible() && resp.Key() != 18 {
+						header++
+					}
+					require.NoError(t, resp.ReadFrom(payload[header:]))
+					// The code comes first or behind the throttle time.
+					require.True(t, bytes.Contains(resp.AppendTo(nil)[:6], []byte{0, 42}), "INVALID_REQUEST")
+				}
+			})
+		}
+	})
+}
+
+// answered is a bad request, and what its answer is of.
+type answered struct {
+	request []byte
+	req     kmsg.Request
+	version int16
+}
+
+func answeredBodies() map[string]answered {
+	return map[string]answered{
 		"ListGroups v4":   {frame(16, 4, true, "FF FF FF FF 0F"), kmsg.NewPtrListGroupsRequest(), 4},
 		"JoinGroup v0":    {frame(11, 0, false, "00 05 61"), kmsg.NewPtrJoinGroupRequest(), 0},
 		"Heartbeat v4":    {frame(12, 4, true, "80 80 80 80 80 80"), kmsg.NewPtrHeartbeatRequest(), 4},
@@ -127,24 +175,6 @@ func TestHostileBodiesAnswered(t *testing.T) {
 		"LeaveGroup v3":   {frame(13, 3, false, "00 01 61 7F FF FF FF"), kmsg.NewPtrLeaveGroupRequest(), 3},
 		"ApiVersions v3":  {frame(18, 3, true, "00 00"), kmsg.NewPtrApiVersionsRequest(), 3},
 		"DescribeCluster": {frame(60, 1, true, ""), kmsg.NewPtrDescribeClusterRequest(), 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			conn := raw(t, addr)
-			for range 2 { // and the connection stays open
-				_, err := conn.Write(c.request)
-				require.NoError(t, err)
-				resp := c.req.ResponseKind()
-				resp.SetVersion(c.version)
-				payload := readFrame(t, conn)
-				header := 4
-				if resp.IsFlexible() && resp.Key() != 18 {
-					header++
-				}
-				require.NoError(t, resp.ReadFrom(payload[header:]))
-				// The code comes first or behind the throttle time.
-				require.True(t, bytes.Contains(resp.AppendTo(nil)[:6], []byte{0, 42}), "INVALID_REQUEST")
-			}
-		})
 	}
 }
 
@@ -164,8 +194,11 @@ func readFrame(t *testing.T, r io.Reader) []byte {
 func TestApiVersionsNegotiation(t *testing.T) {
 	table, _, err := compose(t, gateway.Plugins())
 	require.NoError(t, err)
-	addr := gatewaytest.Start(t)
-	conn := raw(t, addr)
+	throughEachDoor(t, func(t *testing.T, door hostile.Door) { negotiates(t, enter(t, door), table) })
+}
+
+func negotiates(t *testing.T, conn net.Conn, table *dispatch.Table) {
+	t.Helper()
 	for _, version := range []int16{6, 127, -1} {
 		_, err := conn.Write(frame(18, version, version > 0, "00 00 00"))
 		require.NoError(t, err)
@@ -176,7 +209,7 @@ func TestApiVersionsNegotiation(t *testing.T) {
 	}
 	// Two requests in one segment get two answers.
 	one := frame(18, 0, false, "")
-	_, err = conn.Write(append(one, one...))
+	_, err := conn.Write(append(one, one...))
 	require.NoError(t, err)
 	for range 2 {
 		resp := kmsg.NewPtrApiVersionsResponse()
@@ -192,11 +225,17 @@ func TestApiVersionsNegotiation(t *testing.T) {
 // answered and its memory comes back; a larger one, which would decode to more
 // than request_memory, is refused.
 func TestGrowthIsCharged(t *testing.T) {
-	addr := gatewaytest.Start(t, gatewaytest.Config(func(c *app.Config) {
+	gate := hostile.Open(t, func(c *app.Config) {
 		c.Server.MaxFrameSize = 8 << 20
 		c.Server.RequestMemory = 8 << 20
 		c.Server.MemoryBudget = 32 << 20
-	}))
+	})
+	for _, door := range gate.Inner() {
+		t.Run(door.Name, func(t *testing.T) { growthIsCharged(t, door) })
+	}
+}
+
+func growthIsCharged(t *testing.T, door hostile.Door) {
 	grown := func(topics int) []byte {
 		body := binary.AppendUvarint(nil, uint64(topics+1))
 		for range topics {
@@ -206,7 +245,7 @@ func TestGrowthIsCharged(t *testing.T) {
 	}
 	before := heap()
 	for range 20 {
-		c := raw(t, addr)
+		c := enter(t, door)
 		_, err := c.Write(grown(10_000))
 		require.NoError(t, err)
 		payload := readFrame(t, c)
@@ -215,11 +254,11 @@ func TestGrowthIsCharged(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return heap() < before+16<<20 }, patience, 50*time.Millisecond, "the memory does not come back")
 
-	c := raw(t, addr)
+	c := enter(t, door)
 	_, err := c.Write(grown(30_000))
 	require.NoError(t, err)
 	closedWithoutAByte(t, c)
-	alive(t, addr)
+	served(t, door)
 }
 
 func heap() int64 {

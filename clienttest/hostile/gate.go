@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+	xdg "github.com/xdg-go/scram"
 
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
@@ -45,6 +46,7 @@ type Gate struct {
 	TLS *tls.Config
 
 	addrs map[string]*string
+	login *xdg.Client // it remembers what the password is salted to
 }
 
 // Open starts a gateway that ends with the test. Nil changes nothing of its configuration.
@@ -54,7 +56,9 @@ func Open(t testing.TB, change func(*app.Config)) *Gate {
 	files := ca.Issue(t, ssltest.Server()).Write(t, t.TempDir())
 	known := filepath.Join(t.TempDir(), "users")
 	require.NoError(t, os.WriteFile(known, []byte(userLine(t)), 0o600))
-	g := &Gate{TLS: &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost"}, addrs: map[string]*string{}}
+	login, err := xdg.SHA256.NewClient(User, Password, "")
+	require.NoError(t, err)
+	g := &Gate{login: login, TLS: &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost"}, addrs: map[string]*string{}}
 	for _, p := range protocols {
 		g.addrs[p] = new(string)
 	}
@@ -163,7 +167,7 @@ func (d Door) dial(handshake time.Duration, below func(net.Conn) net.Conn) (net.
 		nc = secured
 	}
 	if d.Login && d.In {
-		if err := logIn(nc, Password); err != nil {
+		if err := d.gate.logIn(nc); err != nil {
 			nc.Close()
 			return nil, fmt.Errorf("login: %w", err)
 		}
@@ -171,11 +175,11 @@ func (d Door) dial(handshake time.Duration, below func(net.Conn) net.Conn) (net.
 	return nc, nil
 }
 
-// logIn logs the user in by PLAIN.
-func logIn(nc net.Conn, password string) error {
+// logIn logs the user in by SCRAM, which costs a client that has done it before next to nothing.
+func (g *Gate) logIn(nc net.Conn) error {
 	c := rawclient.New(nc, "hostile")
 	handshake := kmsg.NewPtrSASLHandshakeRequest()
-	handshake.Version, handshake.Mechanism = 1, "PLAIN"
+	handshake.Version, handshake.Mechanism = 1, "SCRAM-SHA-256"
 	answer, err := c.Call(handshake)
 	if err != nil {
 		return err
@@ -183,12 +187,24 @@ func logIn(nc net.Conn, password string) error {
 	if err := kerr.ErrorForCode(answer.(*kmsg.SASLHandshakeResponse).ErrorCode); err != nil {
 		return err
 	}
-	token := kmsg.NewPtrSASLAuthenticateRequest()
-	token.Version, token.SASLAuthBytes = 2, []byte("\x00"+User+"\x00"+password)
-	if answer, err = c.Call(token); err != nil {
-		return err
+	conversation, received := g.login.NewConversation(), ""
+	for !conversation.Done() {
+		token, err := conversation.Step(received)
+		if err != nil || conversation.Done() {
+			return err
+		}
+		req := kmsg.NewPtrSASLAuthenticateRequest()
+		req.Version, req.SASLAuthBytes = 2, []byte(token)
+		if answer, err = c.Call(req); err != nil {
+			return err
+		}
+		resp := answer.(*kmsg.SASLAuthenticateResponse)
+		if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
+			return err
+		}
+		received = string(resp.SASLAuthBytes)
 	}
-	return kerr.ErrorForCode(answer.(*kmsg.SASLAuthenticateResponse).ErrorCode)
+	return nil
 }
 
 // client is a stock client that goes through the door, which must be an inner one.
