@@ -65,6 +65,8 @@ func advice(err error, remote bool, how Connection) string {
 		return "the server needs another certificate"
 	case remote:
 		return "the server may ask for a certificate of an authority that it trusts: --cert and --key"
+	case errors.Is(err, kerr.SaslAuthenticationFailed) && how.TokenFile != "":
+		return "the token is not good; the audit in the gateway's log says why"
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		return "the user or the password is wrong, or the user has none for this --mechanism; the audit in the gateway's log says which"
 	case errors.Is(err, kerr.UnsupportedSaslMechanism):
