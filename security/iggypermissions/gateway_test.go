@@ -102,7 +102,7 @@ func TestGateway(t *testing.T) {
 
 		send := func(user, topic string) error {
 			// An idempotent producer is told another code: it asks for an id first.
-		return b.as(user, kgo.DisableIdempotentWrite()).ProduceSync(ctx, &kgo.Record{Topic: topic, Value: []byte(user)}).FirstErr()
+			return b.as(user, kgo.DisableIdempotentWrite()).ProduceSync(ctx, &kgo.Record{Topic: topic, Value: []byte(user)}).FirstErr()
 		}
 		require.NoError(b, send("maker", "closed"))
 		require.NoError(b, send("sender", "open"))
