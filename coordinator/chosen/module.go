@@ -10,13 +10,10 @@
 package chosen
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // Candidate is a coordinator that groups.coordinator may name.
@@ -44,20 +41,10 @@ type params struct {
 }
 
 func provide(p params) (coordinator.Coordinator, error) {
-	var names []string
-	var found []Candidate
-	for _, c := range p.Candidates {
-		if slices.Contains(names, c.Name) {
-			return nil, fmt.Errorf("groups.coordinator: two coordinators have the name %q", c.Name)
-		}
-		names = append(names, c.Name)
-		if c.Name == p.Config.Coordinator {
-			found = append(found, c)
-		}
+	chosen, _, err := choice.Of("groups.coordinator", "coordinators", p.Config.Coordinator, p.Candidates,
+		func(c Candidate) string { return c.Name })
+	if err != nil {
+		return nil, err
 	}
-	if len(found) == 0 {
-		slices.Sort(names) // the order of a value group is random
-		return nil, fmt.Errorf("groups.coordinator: %q is none of %s", p.Config.Coordinator, strings.Join(names, ", "))
-	}
-	return found[0].Make(), nil
+	return chosen.Make(), nil
 }

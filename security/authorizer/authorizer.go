@@ -15,12 +15,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // Candidate is an authorizer that authorization.authorizer may name.
@@ -34,23 +33,10 @@ type Candidate struct {
 // choose returns the authorizer that the section names, without its super users; nil
 // for None.
 func choose(c Config, candidates []Candidate) (security.Authorizer, error) {
-	names := []string{None}
-	var chosen *Candidate
-	for i, candidate := range candidates {
-		if slices.Contains(names, candidate.Name) {
-			return nil, fmt.Errorf("authorization.authorizer: two authorizers have the name %q", candidate.Name)
-		}
-		names = append(names, candidate.Name)
-		if candidate.Name == c.Authorizer {
-			chosen = &candidates[i]
-		}
-	}
-	switch {
-	case c.Authorizer == None:
-		return nil, nil
-	case chosen == nil:
-		slices.Sort(names) // the order of a value group is random
-		return nil, fmt.Errorf("authorization.authorizer: %q is none of %s", c.Authorizer, strings.Join(names, ", "))
+	chosen, ok, err := choice.Of("authorization.authorizer", "authorizers", c.Authorizer, candidates,
+		func(c Candidate) string { return c.Name }, None)
+	if !ok {
+		return nil, err
 	}
 	made, err := chosen.Make()
 	if err == nil && made == nil {

@@ -3,7 +3,8 @@ package plain
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // Candidate is what sasl.plain.passwords may name.
@@ -22,23 +23,12 @@ func Choose(name string, candidates []Candidate) (*Mechanism, error) {
 	if name == Auto {
 		name = chooseAuto(candidates)
 	}
-	var names []string
-	var found *Candidate
-	for i, c := range candidates {
-		if slices.Contains(names, c.Name) {
-			return nil, fmt.Errorf("sasl.plain.passwords: two candidates have the name %q", c.Name)
-		}
-		names = append(names, c.Name)
-		if c.Name == name {
-			found = &candidates[i]
-		}
-	}
-	switch {
-	case len(candidates) == 0:
+	if len(candidates) == 0 {
 		return &Mechanism{missing: fmt.Errorf("this gateway is built without anybody who knows passwords")}, nil
-	case found == nil:
-		slices.Sort(names) // the order of a value group is random
-		return nil, fmt.Errorf("sasl.plain.passwords: %q is none of %s", name, strings.Join(names, ", "))
+	}
+	found, _, err := choice.Of("sasl.plain.passwords", "candidates", name, candidates, func(c Candidate) string { return c.Name })
+	if err != nil {
+		return nil, err
 	}
 	passwords, err := found.Make()
 	if err != nil {

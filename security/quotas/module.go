@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // Candidate keeps quotas, if quotas.keeper names it. One that also implements
@@ -94,23 +93,9 @@ func provide(p params) (results, error) {
 
 // choose makes the candidate with a name; nil for None.
 func choose(name string, candidates []Candidate) (security.Quotas, error) {
-	names := []string{None}
-	var chosen *Candidate
-	for i, c := range candidates {
-		if slices.Contains(names, c.Name) {
-			return nil, fmt.Errorf("quotas.keeper: two keepers have the name %q", c.Name)
-		}
-		names = append(names, c.Name)
-		if c.Name == name {
-			chosen = &candidates[i]
-		}
-	}
-	switch {
-	case name == None:
-		return nil, nil
-	case chosen == nil:
-		slices.Sort(names) // the order of a value group is random
-		return nil, fmt.Errorf("quotas.keeper: %q is none of %s", name, strings.Join(names, ", "))
+	chosen, ok, err := choice.Of("quotas.keeper", "keepers", name, candidates, func(c Candidate) string { return c.Name }, None)
+	if !ok {
+		return nil, err
 	}
 	made, err := chosen.Make()
 	if err == nil && made == nil {

@@ -42,10 +42,10 @@ func entries(h *harness) {
 	// What is handed in and out belongs to the caller.
 	value := []byte("mine")
 	h.change("acl", map[string][]byte{"d": value})
-	copy(value, "XXXX")
+	copy(value, "else")
 	found, err := h.Backend.Entries(h.Context(), "acl")
 	require.NoError(h, err)
-	copy(found["d"], "YYYY")
+	copy(found["d"], "ours")
 	want["d"] = "mine"
 	require.Equal(h, want, h.stored("acl"))
 
