@@ -301,7 +301,6 @@ func TestValidate(t *testing.T) {
 
 // PLAIN over an Iggy server is a mechanism like others.
 func TestConform(t *testing.T) {
-	t.Parallel()
 	securitytest.Mechanisms(t, func(t *testing.T) securitytest.Mechanism {
 		f, p := open(t, func(c *Config) { c.LoginRate, c.MaxLogins = mostLogins, mostLogins })
 		p.least = 0

@@ -118,7 +118,6 @@ func login(t testing.TB, m *oauthbearer.Mechanism, message []byte) (*sasl.Login,
 }
 
 func TestConform(t *testing.T) {
-	t.Parallel()
 	mine, other := newIssuer(t, "mine", jwt.SigningMethodES256), newIssuer(t, "mine", jwt.SigningMethodES256)
 	right := mine.token(t, jwt.MapClaims{"sub": "alice"})
 	begin := func(message []byte) func() (securitytest.Login, error) {

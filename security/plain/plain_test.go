@@ -60,7 +60,6 @@ func conform(m sasl.Mechanism) securitytest.Mechanism {
 }
 
 func TestConform(t *testing.T) {
-	t.Parallel()
 	securitytest.Mechanisms(t, func(*testing.T) securitytest.Mechanism {
 		return conform(plain.New(passwords{"alice": secret, "bob": "bob's secret"}))
 	})

@@ -63,9 +63,11 @@ type attempt struct {
 	err    error
 }
 
-// Mechanisms is what every sasl.Mechanism must pass.
+// Mechanisms is what every sasl.Mechanism must pass. It counts goroutines: the test
+// that calls it must not be parallel.
 func Mechanisms(t *testing.T, open func(t *testing.T) Mechanism) {
 	t.Helper()
+	alone(t)
 	for name, test := range map[string]func(*testing.T, Mechanism){
 		"right":            testRight,
 		"wrong":            testWrong,

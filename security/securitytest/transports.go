@@ -45,8 +45,10 @@ const (
 )
 
 // Transports is the conformance suite of server.Transport. open makes a transport
-// for each test; the suite closes it.
+// for each test; the suite closes it. It counts goroutines: the test that calls it
+// must not be parallel.
 func Transports(t *testing.T, open func(t *testing.T) Transported) {
+	alone(t)
 	before := goleak.IgnoreCurrent()
 	for _, test := range []struct {
 		name string
@@ -73,6 +75,13 @@ func Transports(t *testing.T, open func(t *testing.T) Transported) {
 			goleak.VerifyNone(t, before)
 		})
 	}
+}
+
+// alone ends a test that others run beside: their goroutines would be taken for
+// those of what is tested.
+func alone(t *testing.T) {
+	t.Helper()
+	t.Setenv("SECURITYTEST_ALONE", "true") // which panics in a parallel test
 }
 
 // pair returns the two ends of a TCP connection.
