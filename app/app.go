@@ -15,6 +15,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/app/cli"
+	"github.com/iggykafka/gateway/app/tuning"
 )
 
 // Exit codes of the program.
@@ -40,6 +41,7 @@ func Main(modules ...fx.Option) {
 		err:     os.Stderr,
 		signals: signals,
 		modules: modules,
+		tune:    tuning.Start,
 	}.run(context.Background()))
 }
 
@@ -52,6 +54,9 @@ type program struct {
 	err     io.Writer
 	signals <-chan os.Signal
 	modules []fx.Option
+	// tune sets up the Go runtime of the process for so many bytes of heap; nil where it
+	// is shared with others.
+	tune func(heap int64) (undo func())
 }
 
 // run does what the command line says and returns the exit code. What went

@@ -29,6 +29,9 @@ func (p program) serve(ctx context.Context, l loaded) error {
 		return err
 	}
 	defer closeLog()
+	if p.tune != nil {
+		defer p.tune(l.Server.MemoryBudget / 8 * 7)() // stacks of threads and the like come on top
+	}
 	l.warnOfOpenness(log)
 	failed := make(chan struct{}, 1)
 	var srv *server.Server

@@ -55,6 +55,28 @@ func serveWith(t *testing.T, modules []fx.Option, args ...string) running {
 	return r
 }
 
+// The runtime is tuned by the memory budget for as long as the gateway runs.
+func TestServeTunes(t *testing.T) {
+	t.Parallel()
+	signals, ready := make(chan os.Signal, 1), &bytes.Buffer{}
+	var heap []int64
+	undone := false
+	signals <- syscall.SIGTERM // either before it is ready or after
+	program{
+		args:    []string{"--admin.listen=", "--listen=127.0.0.1:0", "--storage.backend=memory", "--log.level=error", "--memory_budget=800MiB"},
+		out:     ready,
+		err:     &bytes.Buffer{},
+		signals: signals,
+		modules: []fx.Option{gateway.Plugins()},
+		tune: func(bytes int64) func() {
+			heap = append(heap, bytes)
+			return func() { undone = true }
+		},
+	}.run(t.Context())
+	require.Equal(t, []int64{700 << 20}, heap)
+	require.True(t, undone)
+}
+
 func TestServe(t *testing.T) {
 	r := serveWith(t, []fx.Option{gateway.Plugins()})
 	require.Regexp(t, `^kafka-gateway is ready on 127\.0\.0\.1:[1-9][0-9]*\n$`, r.ready)

@@ -34,20 +34,23 @@ func TestMeasurements(t *testing.T) {
 		"kept":       {"20 groups to Empty", "ListGroups of 25 groups p99", "DescribeGroups of 25 groups p50", "OffsetFetch of 25 groups p50", "DeleteGroups of 25 groups"},
 		"rebalance":  {"3 members to Stable"},
 		"idle":       {"each idle connection"},
-		"flood":      {"3 clients alone p99", "3 clients in the flood p99", "p99 in the flood to p99 alone", "connections: reset"},
+		"flood":      {"3 clients alone p99", "3 clients in the flood p99", "p99 in the flood to p99 alone", "p99 in the flood to p99 beside one", "connections: reset"},
 	}
 	for _, m := range measurements() {
 		if m.name == "startup" || m.name == "native" {
 			continue // need a program of their own; see TestStartup and TestIggy
 		}
 		t.Run(m.name, func(t *testing.T) {
-			target := &target{name: "A", addr: gatewaytest.Start(t)}
-			target.find()
-			if target.pid == 0 && m.name == "idle" {
+			on := &target{name: "A", addr: gatewaytest.Start(t)}
+			on.find()
+			if m.name == "flood" {
+				o.beside = &target{name: "beside", addr: gatewaytest.Start(t)}
+			}
+			if on.pid == 0 && m.name == "idle" {
 				t.Skip("no /proc on this system to find the server's process by")
 			}
 			got := map[string]float64{}
-			require.NoError(t, m.run(t.Context(), target, o, func(figure, _ string, v float64) { got[figure] = v }))
+			require.NoError(t, m.run(t.Context(), on, o, func(figure, _ string, v float64) { got[figure] = v }))
 			for _, figure := range want[m.name] {
 				require.Contains(t, got, figure)
 			}

@@ -28,6 +28,9 @@ const goodRate = 100
 // flood measures the requests of good clients alone, and while attackers keep thousands of connections that open, stall and
 // reset, or guess passwords. The attackers are a process of their own: what they compute is not what the clients wait for. Memory
 // is the most that the server took meanwhile. With the URL of its metrics goroutines and heap are told, too.
+//
+// With another server the attackers have that one first, on the same machine: what the clients then wait longer for is the
+// machine's doing, the rest that of the server.
 func flood(ctx context.Context, t *target, o options, put sink) error {
 	server, err := t.launch(ctx)
 	if err != nil {
@@ -55,6 +58,12 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 	if err != nil {
 		return fmt.Errorf("alone: %w", err)
 	}
+	var foreign []float64
+	if o.beside != nil {
+		if foreign, err = g.beside(ctx, o); err != nil {
+			return fmt.Errorf("while another server is flooded: %w", err)
+		}
+	}
 	most := t.watchMemory(ctx)
 	cpu := t.cpu()
 	stop, err := o.attackers(ctx, t, o)
@@ -62,7 +71,7 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 		return err
 	}
 	begin := time.Now()
-	beside, err := g.work(ctx, o.duration)
+	flooded, err := g.work(ctx, o.duration)
 	spent := (t.cpu() - cpu).Seconds() / time.Since(begin).Seconds()
 	counts := stop()
 	if err != nil {
@@ -77,11 +86,17 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 	for _, phase := range []struct {
 		name string
 		ms   []float64
-	}{{name + "alone", alone}, {name + "in the flood", beside}, {name + "afterwards", again}} {
+	}{{name + "alone", alone}, {name + "in the flood", flooded}, {name + "afterwards", again}} {
 		put(phase.name+" p50", "ms", percentile(phase.ms, 0.5))
 		put(phase.name+" p99", "ms", percentile(phase.ms, 0.99))
 	}
-	put("p99 in the flood to p99 alone", "", percentile(beside, 0.99)/percentile(slices.Concat(alone, again), 0.99))
+	p99 := percentile(flooded, 0.99)
+	put("p99 in the flood to p99 alone", "", p99/percentile(slices.Concat(alone, again), 0.99))
+	if o.beside != nil {
+		put(name+"beside a flood p50", "ms", percentile(foreign, 0.5))
+		put(name+"beside a flood p99", "ms", percentile(foreign, 0.99))
+		put("p99 in the flood to p99 beside one", "", p99/percentile(foreign, 0.99))
+	}
 	for _, kind := range stalls() {
 		put("connections: "+kind.name, "", float64(counts[kind.name]))
 	}
@@ -98,6 +113,21 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 		}
 	}
 	return nil
+}
+
+// beside has the good clients work while attackers have the other server.
+func (g *goodClients) beside(ctx context.Context, o options) (ms []float64, err error) {
+	other, err := o.beside.launch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer other.stop()
+	stop, err := o.attackers(ctx, o.beside, o)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	return g.work(ctx, o.duration)
 }
 
 // goodClients are connections that have logged in.

@@ -67,6 +67,7 @@ type options struct {
 	flood     int           // connections of its attackers
 	stall     time.Duration // how long each of those stalls, at most
 	metrics   string        // URL
+	beside    *target       // takes the flood before the server does; nil: none
 	attackers func(context.Context, *target, options) (stop func() map[string]int64, err error)
 }
 
@@ -110,7 +111,9 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&o.flood, "flood", o.flood, "connections of its attackers")
 	flags.DurationVar(&o.stall, "stall", o.stall, "how long each of those stalls, at most")
 	flags.StringVar(&o.metrics, "metrics", "", "URL of the server's metrics, for flood to tell its goroutines and heap")
-	attacks := flags.String("attack", "", "be the attackers of flood against the address of this letter, until the input ends")
+	beside := flags.String("beside", "", "address of another server on this machine that the attackers of flood have first, which tells what they do to the machine alone")
+	startBeside := flags.String("start-beside", "", "command that starts it")
+	attacks := flags.String("attack", "", "be the attackers of flood against the address of this letter, or that of -beside if this is beside, until the input ends")
 	o.attackers = attackersBeside(args)
 	var login cli.Connection
 	flags.StringVar(&login.CA, "ca", "", "PEM file with the authorities to trust, of addresses as ssl://host:port")
@@ -145,6 +148,14 @@ func run(ctx context.Context, args []string) error {
 		}
 		if targets[i].iggy != nil && *only != "throughput" {
 			return errors.New("an Iggy server takes part in -only throughput alone")
+		}
+	}
+	if *beside != "" {
+		if o.beside, err = newTarget("beside", *beside, *startBeside, login); err != nil {
+			return fmt.Errorf("-beside: %w", err)
+		}
+		if *attacks == o.beside.name {
+			return attacking(ctx, o.beside, o)
 		}
 	}
 	if i := slices.Index(letters, *attacks); i >= 0 && i < len(targets) {

@@ -13,35 +13,25 @@
 //     second begin, and on how many wait. Those that failed are slowed down before that,
 //     by address (sasl.failure_delay).
 //
-// What is remembered of a password is its HMAC under a key that this process made
-// and nobody else has. It is compared in constant time. A slow hash, as for passwords
-// on a disk, would cost on each login what the memory is there to save, and protect
-// from little: whoever can read the memory of the process for as long as an entry is
-// there can read passwords as they come in.
-//
-// Nothing is remembered of passwords that were wrong, so a new password is good at
-// once. The old one is good until it is forgotten, at the latest after CacheTime, or as
+// internal/proven says what is remembered of a password. Nothing is remembered of
+// passwords that were wrong, so a new password is good at once. The old one is good until it is forgotten, at the latest after CacheTime, or as
 // soon as the new one was used. So it is with a user that was deleted or made inactive.
 // Connections that are open stay open; sasl.max_reauth bounds that.
 package iggyusers
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/singleflight"
 	"golang.org/x/time/rate"
 
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/proven"
 	"github.com/iggykafka/gateway/security/plain"
 )
 
@@ -72,7 +62,7 @@ var errBusy = errors.New("too many logins wait for the Iggy server; see sasl.igg
 type Passwords struct {
 	server Server
 	cfg    Config
-	key    [sha256.Size]byte
+	known  *proven.Passwords[time.Time] // until when
 
 	flights singleflight.Group
 	waiting chan struct{} // those that wait and those that are asked
@@ -83,32 +73,18 @@ type Passwords struct {
 	life context.Context
 	end  context.CancelFunc
 
-	mu    sync.Mutex
-	known *simplelru.LRU[string, known] // by user
-	work  sync.WaitGroup
+	mu   sync.Mutex // has no work begin after life
+	work sync.WaitGroup
 }
-
-// known is a password that was right.
-type known struct {
-	mac   digest
-	until time.Time
-}
-
-type digest [sha256.Size]byte
 
 // New returns the passwords of a server; Close ends it.
 func New(server Server, cfg Config) *Passwords {
-	remembered, err := simplelru.NewLRU[string, known](maxRemembered, nil)
-	if err != nil {
-		panic(err) // the size is a constant above zero
-	}
 	p := &Passwords{
-		server: server, cfg: cfg, known: remembered,
+		server: server, cfg: cfg, known: proven.New[time.Time](maxRemembered),
 		waiting: make(chan struct{}, maxWaiting+cfg.MaxLogins), asking: make(chan struct{}, cfg.MaxLogins),
 		rate:  rate.NewLimiter(rate.Limit(cfg.LoginRate), max(1, cfg.LoginRate)),
 		least: leastRefusal,
 	}
-	_, _ = rand.Read(p.key[:]) // it never fails
 	p.life, p.end = context.WithCancel(context.Background())
 	return p
 }
@@ -124,12 +100,12 @@ func (p *Passwords) Close() {
 // Verify implements plain.Passwords.
 func (p *Passwords) Verify(ctx context.Context, _ security.Requester, user, password string) error {
 	began := time.Now()
-	mac := p.digest(user, password)
-	if p.remembers(user, mac) {
+	mark := p.known.Mark(user, password)
+	if p.remembers(user, mark) {
 		return nil
 	}
 	select {
-	case done := <-p.flights.DoChan(string(mac[:]), func() (any, error) { return nil, p.ask(user, password, mac) }):
+	case done := <-p.flights.DoChan(string(mark[:]), func() (any, error) { return nil, p.ask(user, password, mark) }):
 		return p.refusal(ctx, began, done.Err)
 	case <-ctx.Done():
 		return ctx.Err()
@@ -157,29 +133,18 @@ func (p *Passwords) refusal(ctx context.Context, began time.Time, err error) err
 	}
 }
 
-// digest is what is remembered of a password: it is of no use for another user.
-func (p *Passwords) digest(user, password string) (sum digest) {
-	h := hmac.New(sha256.New, p.key[:])
-	h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(user)))) // #nosec G115 -- a name out of a token of bounded size
-	h.Write([]byte(user))
-	h.Write([]byte(password))
-	return digest(h.Sum(nil))
-}
-
 // remembers reports whether the password was right a short time ago.
-func (p *Passwords) remembers(user string, mac digest) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k, ok := p.known.Get(user)
-	if ok && !time.Now().Before(k.until) {
-		p.known.Remove(user)
-		ok = false
+func (p *Passwords) remembers(user string, mark proven.Mark) bool {
+	until, ok := p.known.Right(user, mark)
+	if ok && !time.Now().Before(until) {
+		p.known.Forget(user, mark)
+		return false
 	}
-	return ok && hmac.Equal(k.mac[:], mac[:])
+	return ok
 }
 
 // ask asks the server, in its turn, and remembers what is right.
-func (p *Passwords) ask(user, password string, mac digest) error {
+func (p *Passwords) ask(user, password string, mark proven.Mark) error {
 	if !p.begin() {
 		return context.Canceled
 	}
@@ -203,7 +168,7 @@ func (p *Passwords) ask(user, password string, mac digest) error {
 	}
 	began := time.Now()
 	err := p.server.CheckPassword(ctx, user, password)
-	p.learn(user, mac, began, err)
+	p.learn(user, mark, began, err)
 	return err
 }
 
@@ -220,13 +185,13 @@ func (p *Passwords) begin() bool {
 
 // learn remembers a password that was right when it was asked for, and forgets what is
 // known of a user that may not log in.
-func (p *Passwords) learn(user string, mac digest, began time.Time, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch k, ok := p.known.Peek(user); {
+func (p *Passwords) learn(user string, mark proven.Mark, began time.Time, err error) {
+	switch {
 	case err == nil && p.cfg.CacheTime > 0:
-		p.known.Add(user, known{mac, began.Add(p.cfg.CacheTime)})
-	case errors.Is(err, client.ErrInactive), errors.Is(err, client.ErrWrongPassword) && ok && hmac.Equal(k.mac[:], mac[:]):
-		p.known.Remove(user)
+		p.known.Remember(user, mark, began.Add(p.cfg.CacheTime))
+	case errors.Is(err, client.ErrInactive):
+		p.known.ForgetUser(user)
+	case errors.Is(err, client.ErrWrongPassword):
+		p.known.Forget(user, mark)
 	}
 }

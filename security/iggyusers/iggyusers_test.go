@@ -275,20 +275,6 @@ func TestServerAway(t *testing.T) {
 	})
 }
 
-// Memory is bounded: the password that was used least lately is forgotten.
-func TestForgetsTheOldest(t *testing.T) {
-	t.Parallel()
-	f, p := open(t, nil)
-	for i := range maxRemembered {
-		p.learn(fmt.Sprint("user", i), digest{}, time.Now(), nil)
-	}
-	require.NoError(t, p.try(t, "alice", "secret"))
-	require.Equal(t, maxRemembered, p.known.Len())
-	require.False(t, p.known.Contains("user0"))
-	require.NoError(t, p.try(t, "alice", "secret"))
-	require.Equal(t, 1, f.count())
-}
-
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, DefaultConfig().Validate())

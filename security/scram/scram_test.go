@@ -322,6 +322,57 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
+// A password that was right needs no processor again, until the credential is another
+// one; one that was wrong needs it each time.
+func TestPasswordsAreRemembered(t *testing.T) {
+	t.Parallel()
+	users := withUsers(t, map[string]string{"alice": "secret"})
+	turns := security.TurnsOf(1)
+	passwords := scram.NewPasswords(users, turns)
+	check := func(password string) (bool, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		return passwords.Check(ctx, "alice", password)
+	}
+	busy := func(test func()) {
+		require.NoError(t, turns.Take(t.Context()))
+		defer turns.Give()
+		test()
+	}
+	computes := func(password string) {
+		t.Helper()
+		busy(func() {
+			_, err := check(password)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+	}
+	computes("secret")
+	right, err := passwords.Check(t.Context(), "alice", "secret")
+	require.NoError(t, err)
+	require.True(t, right)
+	busy(func() {
+		right, err := check("secret")
+		require.NoError(t, err)
+		require.True(t, right)
+	})
+	right, err = passwords.Check(t.Context(), "alice", "wrong")
+	require.NoError(t, err)
+	require.False(t, right)
+	computes("wrong")
+
+	same := credential(t, security.ScramSHA256, "secret") // its other one goes
+	for _, change := range []*security.ScramCredential{same, nil} {
+		require.NoError(t, users.AlterScramCredentials(t.Context(), []security.ScramChange{
+			{User: "alice", Mechanism: security.ScramSHA256, Credential: change},
+			{User: "alice", Mechanism: security.ScramSHA512},
+		}))
+		computes("secret")
+		right, err = passwords.Check(t.Context(), "alice", "secret")
+		require.NoError(t, err)
+		require.Equal(t, change != nil, right)
+	}
+}
+
 // blocking are credentials that hold up who looks at them.
 type blocking struct {
 	securitytest.Users
