@@ -220,7 +220,7 @@ func token(c *rawclient.Conn, text string) (string, error) {
 func (a *assault) wrongPlain(nc net.Conn) error {
 	c, err := a.handshake(nc, "PLAIN")
 	if err == nil {
-		_, err = token(c, "\x00bench\x00wrong")
+		_, err = token(c, fmt.Sprintf("\x00bench\x00%x", rand.Uint64()))
 	}
 	return errors.Join(err, errDone)
 }

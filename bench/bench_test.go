@@ -34,7 +34,7 @@ func TestMeasurements(t *testing.T) {
 		"kept":       {"20 groups to Empty", "ListGroups of 25 groups p99", "DescribeGroups of 25 groups p50", "OffsetFetch of 25 groups p50", "DeleteGroups of 25 groups"},
 		"rebalance":  {"3 members to Stable"},
 		"idle":       {"each idle connection"},
-		"flood":      {"3 clients alone p99", "3 clients in the flood p99", "p99 in the flood to p99 alone", "p99 in the flood to p99 beside one", "connections: reset"},
+		"flood":      {"3 clients alone p99", "3 clients in the flood p99", "newcomers in the flood p99", "p99 in the flood to p99 alone", "p99 in the flood to p99 beside one", "connections: reset"},
 	}
 	for _, m := range measurements() {
 		if m.name == "startup" || m.name == "native" {

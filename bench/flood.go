@@ -22,8 +22,18 @@ import (
 	"github.com/iggykafka/gateway/internal/rawclient"
 )
 
-// goodRate is how many requests a second each good client makes.
-const goodRate = 100
+const (
+	// goodRate is how many requests a second each good client makes.
+	goodRate = 100
+	// newcomers is how many clients a second connect, log in and make one request, one after the other.
+	newcomers = 5
+)
+
+// waits are how long clients waited, in milliseconds.
+type waits struct {
+	requests []float64 // of those that are in
+	logins   []float64 // of newcomers, first answer included
+}
 
 // flood measures the requests of good clients alone, and while attackers keep thousands of connections that open, stall and
 // reset, or guess passwords. The attackers are a process of their own: what they compute is not what the clients wait for. Memory
@@ -58,7 +68,7 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 	if err != nil {
 		return fmt.Errorf("alone: %w", err)
 	}
-	var foreign []float64
+	var foreign waits
 	if o.beside != nil {
 		if foreign, err = g.beside(ctx, o); err != nil {
 			return fmt.Errorf("while another server is flooded: %w", err)
@@ -83,19 +93,20 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 		return fmt.Errorf("afterwards: %w", err)
 	}
 	name := fmt.Sprintf("%d clients ", o.good)
-	for _, phase := range []struct {
-		name string
-		ms   []float64
-	}{{name + "alone", alone}, {name + "in the flood", flooded}, {name + "afterwards", again}} {
-		put(phase.name+" p50", "ms", percentile(phase.ms, 0.5))
-		put(phase.name+" p99", "ms", percentile(phase.ms, 0.99))
+	show := func(when string, w waits) {
+		put(name+when+" p50", "ms", percentile(w.requests, 0.5))
+		put(name+when+" p99", "ms", percentile(w.requests, 0.99))
+		put("newcomers "+when+" p50", "ms", percentile(w.logins, 0.5))
+		put("newcomers "+when+" p99", "ms", percentile(w.logins, 0.99))
 	}
-	p99 := percentile(flooded, 0.99)
-	put("p99 in the flood to p99 alone", "", p99/percentile(slices.Concat(alone, again), 0.99))
+	show("alone", alone)
+	show("in the flood", flooded)
+	show("afterwards", again)
+	p99 := percentile(flooded.requests, 0.99)
+	put("p99 in the flood to p99 alone", "", p99/percentile(slices.Concat(alone.requests, again.requests), 0.99))
 	if o.beside != nil {
-		put(name+"beside a flood p50", "ms", percentile(foreign, 0.5))
-		put(name+"beside a flood p99", "ms", percentile(foreign, 0.99))
-		put("p99 in the flood to p99 beside one", "", p99/percentile(foreign, 0.99))
+		show("beside a flood", foreign)
+		put("p99 in the flood to p99 beside one", "", p99/percentile(foreign.requests, 0.99))
 	}
 	for _, kind := range stalls() {
 		put("connections: "+kind.name, "", float64(counts[kind.name]))
@@ -116,15 +127,15 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 }
 
 // beside has the good clients work while attackers have the other server.
-func (g *goodClients) beside(ctx context.Context, o options) (ms []float64, err error) {
+func (g *goodClients) beside(ctx context.Context, o options) (waits, error) {
 	other, err := o.beside.launch(ctx)
 	if err != nil {
-		return nil, err
+		return waits{}, err
 	}
 	defer other.stop()
 	stop, err := o.attackers(ctx, o.beside, o)
 	if err != nil {
-		return nil, err
+		return waits{}, err
 	}
 	defer stop()
 	return g.work(ctx, o.duration)
@@ -151,50 +162,74 @@ func (g *goodClients) close() {
 	}
 }
 
-// work has all make requests at their rate, and returns how long each took from the time at which it was due, in milliseconds: a
-// stall shows in every request that it delays.
-func (g *goodClients) work(ctx context.Context, d time.Duration) (ms []float64, err error) {
+// work has all make requests at their rate, and newcomers log in, and returns how long each took from the time at which it was
+// due: a stall shows in every request that it delays.
+func (g *goodClients) work(ctx context.Context, d time.Duration) (w waits, err error) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	for i, c := range g.conns {
+	run := func(into *[]float64, measure func() ([]float64, error)) {
 		all.Go(func() {
-			took, failed := g.one(ctx, c, i, d)
+			took, failed := measure()
 			mu.Lock()
 			defer mu.Unlock()
-			ms = append(ms, took...)
+			*into = append(*into, took...)
 			if failed != nil {
 				err = failed
 			}
 		})
 	}
+	for i, c := range g.conns {
+		offset := time.Second / goodRate * time.Duration(i) / time.Duration(len(g.conns))
+		requests := g.requests()
+		run(&w.requests, func() ([]float64, error) {
+			return paced(ctx, goodRate, offset, d, func(n int) error { return g.ask(c, requests[n%len(requests)]) })
+		})
+	}
+	run(&w.logins, func() ([]float64, error) {
+		return paced(ctx, newcomers, 0, d, func(int) error { return g.comeAnew() })
+	})
 	all.Wait()
-	if err == nil && len(ms) == 0 {
+	if err == nil && (len(w.requests) == 0 || len(w.logins) == 0) {
 		err = fmt.Errorf("no requests in %v at %d a second", d, goodRate)
 	}
-	return ms, err
+	return w, err
 }
 
-func (g *goodClients) one(ctx context.Context, c *rawclient.Conn, number int, d time.Duration) (ms []float64, err error) {
-	const gap = time.Second / goodRate
-	begin := time.Now().Add(gap * time.Duration(number) / time.Duration(len(g.conns)))
-	requests := g.requests()
-	for i := 0; ctx.Err() == nil; i++ {
-		due := begin.Add(time.Duration(i) * gap)
+// paced does something so many times a second, and returns how long each took from when it was due, in milliseconds.
+func paced(ctx context.Context, rate int, offset, d time.Duration, do func(n int) error) (ms []float64, err error) {
+	gap := time.Second / time.Duration(rate)
+	begin := time.Now().Add(offset)
+	for n := 0; ctx.Err() == nil; n++ {
+		due := begin.Add(time.Duration(n) * gap)
 		if due.Sub(begin) >= d {
 			return ms, nil
 		}
 		time.Sleep(time.Until(due))
-		_ = c.SetDeadline(time.Now().Add(patience))
-		answer, err := c.Call(requests[i%len(requests)])
-		if err == nil {
-			err = failedPartition(answer)
-		}
-		if err != nil {
+		if err := do(n); err != nil {
 			return nil, err
 		}
 		ms = append(ms, time.Since(due).Seconds()*1e3)
 	}
 	return nil, ctx.Err()
+}
+
+func (g *goodClients) ask(c *rawclient.Conn, req kmsg.Request) error {
+	_ = c.SetDeadline(time.Now().Add(patience))
+	answer, err := c.Call(req)
+	if err != nil {
+		return err
+	}
+	return failedPartition(answer)
+}
+
+// comeAnew connects, logs in and asks for something.
+func (g *goodClients) comeAnew() error {
+	c, err := g.dial()
+	if err != nil {
+		return fmt.Errorf("a newcomer: %w", err)
+	}
+	defer c.Close()
+	return g.ask(c, g.requests()[0])
 }
 
 // requests are what clients make in turn.
