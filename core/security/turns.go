@@ -10,7 +10,7 @@ import (
 // concurrent use.
 type Turns struct{ places chan struct{} }
 
-// NewTurns has places for half of the processors.
+// NewTurns has places for half of the goroutines that may run at once.
 func NewTurns() *Turns { return TurnsOf(max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // TurnsOf has that many places.
