@@ -138,7 +138,7 @@ func (d *Dispatcher) Dispatch(
 	from.setClientID(id)
 	from.request = request{received: wire.PrefixSize + len(payload), codes: tally{route: r}}
 	if known && from.Session != nil {
-		if err := from.Session.Admit(r.spec, head.Version); err != nil {
+		if err := from.Session.Admit(r.spec, head.Version, from.clientID); err != nil {
 			return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %w", ErrLogin, err))
 		}
 	}

@@ -212,10 +212,10 @@ type quotaSession struct {
 	in bool
 }
 
-func (s *quotaSession) Admit(handler.Spec, int16) error { return nil }
-func (s *quotaSession) Bare() bool                      { return false }
-func (s *quotaSession) LoggedIn() bool                  { return s.in }
-func (s *quotaSession) Principal() security.Principal   { return security.User("alice") }
+func (s *quotaSession) Admit(handler.Spec, int16, string) error { return nil }
+func (s *quotaSession) Bare() bool                              { return false }
+func (s *quotaSession) LoggedIn() bool                          { return s.in }
+func (s *quotaSession) Principal() security.Principal           { return security.User("alice") }
 
 // Changes are refused to those whose version knows the code, and charged to others.
 func TestChange(t *testing.T) {

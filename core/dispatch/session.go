@@ -19,8 +19,9 @@ type Session interface {
 	handler.Login
 	// Admit reports why a request may not be answered now: the client has yet to
 	// log in, its login has expired, or it failed. The error closes the connection.
-	// The version may be one that spec does not serve.
-	Admit(spec handler.Spec, version int16) error
+	// The version may be one that spec does not serve. clientID is the header's: bare
+	// tokens that follow belong to the last one.
+	Admit(spec handler.Spec, version int16, clientID string) error
 	// Bare reports whether the next frame is a token without a header, as they
 	// follow version 0 of SaslHandshake.
 	Bare() bool

@@ -16,18 +16,19 @@ import (
 // scripted is a Session that a test holds.
 type scripted struct {
 	Session
-	bare    bool
-	refuse  error
-	answer  func(token []byte) handler.Authenticated
-	spec    handler.Spec
-	version int16
+	bare     bool
+	refuse   error
+	answer   func(token []byte) handler.Authenticated
+	spec     handler.Spec
+	version  int16
+	clientID string
 }
 
 func (s *scripted) Bare() bool                    { return s.bare }
 func (s *scripted) Principal() security.Principal { return security.User("alice") }
 
-func (s *scripted) Admit(spec handler.Spec, version int16) error {
-	s.spec, s.version = spec, version
+func (s *scripted) Admit(spec handler.Spec, version int16, clientID string) error {
+	s.spec, s.version, s.clientID = spec, version, clientID
 	return s.refuse
 }
 
@@ -104,6 +105,7 @@ func TestSessionAdmits(t *testing.T) {
 	require.NoError(t, send(payload(kmsg.NewPtrHeartbeatRequest(), 3)))
 	require.EqualValues(t, 12, s.spec.Key)
 	require.EqualValues(t, 3, s.version)
+	require.Equal(t, "me", s.clientID)
 	require.NoError(t, send(raw(18, 99)))
 	require.EqualValues(t, 18, s.spec.Key)
 	require.EqualValues(t, 99, s.version)

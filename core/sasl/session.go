@@ -114,13 +114,14 @@ func (s *session) Principal() security.Principal {
 }
 
 // Admit implements dispatch.Session.
-func (s *session) Admit(spec handler.Spec, version int16) error {
+func (s *session) Admit(spec handler.Spec, version int16, clientID string) error {
+	s.who.ClientID = clientID
 	switch s.stage {
 	case beforeHandshake:
-		return s.admitFirst(spec, version)
+		return s.notLoggedIn(s.admitFirst(spec, version))
 	case beforeToken:
 		if spec.Key != keyHandshake && spec.Key != keyAuthenticate {
-			return errDuringLogin
+			return s.notLoggedIn(errDuringLogin)
 		}
 		return nil
 	case wrongMechanism:
@@ -141,6 +142,15 @@ const (
 	keyAuthenticate = int16(kmsg.SASLAuthenticate)
 	keyVersions     = int16(kmsg.ApiVersions)
 )
+
+// notLoggedIn tells the audit of a connection that ends with its first request, as
+// one of a client that does not log in does, and returns the reason.
+func (s *session) notLoggedIn(why error) error {
+	if why != nil && s.sasl.audit != nil && !s.LoggedIn() {
+		s.sasl.audit.ConnectionRefused(s.who, why)
+	}
+	return why
+}
 
 // admitFirst admits the requests before a handshake.
 func (s *session) admitFirst(spec handler.Spec, version int16) error {

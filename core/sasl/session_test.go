@@ -42,10 +42,10 @@ func before(key kmsg.Key, most int16) handler.Spec {
 // login brings a session to where a client is logged in.
 func login(t *testing.T, s dispatch.Session, token string) handler.Authenticated {
 	t.Helper()
-	require.NoError(t, s.Admit(handshake, 1))
+	require.NoError(t, s.Admit(handshake, 1, "app"))
 	_, code := s.Handshake(1, "WORDS")
 	require.Zero(t, code)
-	require.NoError(t, s.Admit(authenticate, 1))
+	require.NoError(t, s.Admit(authenticate, 1, "app"))
 	a := s.Authenticate(t.Context(), []byte(token))
 	require.NoError(t, a.Err)
 	return a
@@ -58,35 +58,35 @@ func TestBeforeHandshake(t *testing.T) {
 	s := sasltest.New(t, nil)
 	begin := func() dispatch.Session { return s.Session(client, nil) }
 
-	require.NoError(t, begin().Admit(handshake, 0))
-	require.Error(t, begin().Admit(metadata, 13))
-	require.Error(t, begin().Admit(authenticate, 1))
+	require.NoError(t, begin().Admit(handshake, 0, "app"))
+	require.Error(t, begin().Admit(metadata, 13, "app"))
+	require.Error(t, begin().Admit(authenticate, 1, "app"))
 
 	one := begin()
-	require.NoError(t, one.Admit(versions, 9), "not served: the client may try again")
-	require.NoError(t, one.Admit(versions, 0))
-	require.Error(t, one.Admit(versions, 0))
+	require.NoError(t, one.Admit(versions, 9, "app"), "not served: the client may try again")
+	require.NoError(t, one.Admit(versions, 0, "app"))
+	require.Error(t, one.Admit(versions, 0, "app"))
 
 	two := begin()
-	require.NoError(t, two.Admit(versions, 3))
-	require.Error(t, two.Admit(versions, 0), "once is enough")
+	require.NoError(t, two.Admit(versions, 3, "app"))
+	require.Error(t, two.Admit(versions, 0, "app"), "once is enough")
 
 	three := begin()
-	require.NoError(t, three.Admit(versions, -1))
-	require.NoError(t, three.Admit(versions, 99))
-	require.Error(t, three.Admit(versions, 0))
+	require.NoError(t, three.Admit(versions, -1, "app"))
+	require.NoError(t, three.Admit(versions, 99, "app"))
+	require.Error(t, three.Admit(versions, 0, "app"))
 }
 
 // During a login only tokens are admitted, and a handshake that answers 34.
 func TestDuringLogin(t *testing.T) {
 	t.Parallel()
 	s := sasltest.New(t, nil).Session(client, nil)
-	require.NoError(t, s.Admit(handshake, 1))
+	require.NoError(t, s.Admit(handshake, 1, "app"))
 	s.Handshake(1, "WORDS")
-	require.Error(t, s.Admit(versions, 0))
-	require.Error(t, s.Admit(metadata, 13))
-	require.NoError(t, s.Admit(authenticate, 1))
-	require.NoError(t, s.Admit(handshake, 1))
+	require.Error(t, s.Admit(versions, 0, "app"))
+	require.Error(t, s.Admit(metadata, 13, "app"))
+	require.NoError(t, s.Admit(authenticate, 1, "app"))
+	require.NoError(t, s.Admit(handshake, 1, "app"))
 	require.False(t, s.LoggedIn())
 	require.Equal(t, security.Anonymous, s.Principal())
 }
@@ -99,9 +99,9 @@ func TestAfterLogin(t *testing.T) {
 	require.True(t, s.LoggedIn())
 	require.Equal(t, security.User("alice"), s.Principal())
 	for range 3 {
-		require.NoError(t, s.Admit(versions, 0))
-		require.NoError(t, s.Admit(metadata, 13))
-		require.NoError(t, s.Admit(handshake, 1))
+		require.NoError(t, s.Admit(versions, 0, "app"))
+		require.NoError(t, s.Admit(metadata, 13, "app"))
+		require.NoError(t, s.Admit(handshake, 1, "app"))
 		names, code := s.Handshake(1, "WORDS")
 		require.Empty(t, names)
 		require.EqualValues(t, 34, code)
@@ -130,17 +130,17 @@ func TestLifetime(t *testing.T) {
 			require.Equal(t, c.want.Milliseconds(), login(t, s, "alice "+c.word).Lifetime, c)
 			if c.want == 0 {
 				time.Sleep(1000 * time.Hour)
-				require.NoError(t, s.Admit(metadata, 13))
+				require.NoError(t, s.Admit(metadata, 13, "app"))
 				return
 			}
 			time.Sleep(c.want - 1)
-			require.NoError(t, s.Admit(metadata, 13))
+			require.NoError(t, s.Admit(metadata, 13, "app"))
 			time.Sleep(time.Nanosecond)
-			require.Error(t, s.Admit(metadata, 13))
-			require.Error(t, s.Admit(versions, 0))
-			require.Error(t, s.Admit(authenticate, 1))
+			require.Error(t, s.Admit(metadata, 13, "app"))
+			require.Error(t, s.Admit(versions, 0, "app"))
+			require.Error(t, s.Admit(authenticate, 1, "app"))
 			login(t, s, "alice right")
-			require.NoError(t, s.Admit(metadata, 13))
+			require.NoError(t, s.Admit(metadata, 13, "app"))
 		})
 	}
 }
@@ -157,7 +157,7 @@ func TestExpiredIsCounted(t *testing.T) {
 		s := sasls.Session(client, nil)
 		login(t, s, "alice right")
 		time.Sleep(time.Second)
-		require.Error(t, s.Admit(metadata, 13))
+		require.Error(t, s.Admit(metadata, 13, "app"))
 		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP kafka_gateway_expired_sessions_total Connections that were closed because their login had expired (KIP-368).
 # TYPE kafka_gateway_expired_sessions_total counter
@@ -191,10 +191,10 @@ func TestRenewals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := sasltest.New(t, func(c *sasl.Config) { c.MaxReauth = time.Second }).Session(client, nil)
 		login(t, s, "alice right")
-		require.NoError(t, s.Admit(handshake, 1))
+		require.NoError(t, s.Admit(handshake, 1, "app"))
 		s.Handshake(1, "WORDS")
 		time.Sleep(time.Hour)
-		require.NoError(t, s.Admit(authenticate, 1), "the renewal has begun in time")
+		require.NoError(t, s.Admit(authenticate, 1, "app"), "the renewal has begun in time")
 		require.NoError(t, s.Authenticate(t.Context(), []byte("alice right")).Err)
 	})
 }
@@ -209,7 +209,7 @@ func TestDuringRenewal(t *testing.T) {
 	require.True(t, s.Bare())
 	require.True(t, s.LoggedIn())
 	require.Equal(t, security.User("alice"), s.Principal())
-	require.Error(t, s.Admit(metadata, 13))
+	require.Error(t, s.Admit(metadata, 13, "app"))
 }
 
 // A client that names another mechanism learns of it with its next request, whatever
@@ -220,8 +220,8 @@ func TestRenewalWithAnotherMechanism(t *testing.T) {
 	login(t, s, "alice right")
 	_, code := s.Handshake(1, "OTHER")
 	require.Zero(t, code)
-	require.Error(t, s.Admit(metadata, 0))
-	require.Error(t, s.Admit(handshake, 1))
+	require.Error(t, s.Admit(metadata, 0, "app"))
+	require.Error(t, s.Admit(handshake, 1, "app"))
 	require.True(t, s.Failed())
 }
 
@@ -334,7 +334,7 @@ func TestAnyOrder(t *testing.T) {
 			spec := rapid.SampledFrom([]handler.Spec{versions, handshake, handshake, authenticate, authenticate, metadata}).Draw(r, "key")
 			version := int16(rapid.IntRange(-1, 6).Draw(r, "version"))
 			failed := s.Failed()
-			if err := s.Admit(spec, version); err != nil {
+			if err := s.Admit(spec, version, "app"); err != nil {
 				return // the connection closes
 			}
 			require.False(r, failed, "admitted after a failure")
@@ -375,10 +375,14 @@ func TestMechanismsOfAListener(t *testing.T) {
 type refusals struct{ told []string }
 
 func (r *refusals) LoginRefused(who security.Requester, mechanism, user string, why error) {
-	r.told = append(r.told, who.Host+" "+mechanism+" "+user+": "+why.Error())
+	r.told = append(r.told, who.Host+" "+who.ClientID+" "+mechanism+" "+user+": "+why.Error())
 }
+
+func (r *refusals) ConnectionRefused(who security.Requester, why error) {
+	r.told = append(r.told, who.Host+" "+who.ClientID+": "+why.Error())
+}
+
 func (*refusals) Denied(security.Requester, kmsg.Key, kmsg.ACLOperation, security.Resource) {}
-func (*refusals) ConnectionRefused(string, string, error)                                   {}
 
 // Each failed login is told of once, and counted once.
 func TestFailuresAreTold(t *testing.T) {
@@ -389,9 +393,11 @@ func TestFailuresAreTold(t *testing.T) {
 	sasls, err := sasl.New(cfg, []sasl.Mechanism{sasltest.Words("WORDS")}, audit, reg)
 	require.NoError(t, err)
 	s := sasls.Session(client, nil)
+	require.NoError(t, s.Admit(handshake, 1, "first"))
 	s.Handshake(1, strings.Repeat("é", 100))
 	for _, word := range []string{"wrong", "told", "broken", "?", "right"} {
 		s := sasls.Session(client, nil)
+		require.NoError(t, s.Admit(handshake, 1, "a"))
 		s.Handshake(1, "WORDS")
 		if s.Authenticate(t.Context(), []byte("alice "+word)); word == "told" {
 			s.Authenticate(t.Context(), []byte{1})
@@ -400,6 +406,10 @@ func TestFailuresAreTold(t *testing.T) {
 	s = sasls.Session(client, nil)
 	login(t, s, "alice right")
 	login(t, s, "bob right")
+	s = sasls.Session(client, nil)
+	login(t, s, "alice right")
+	require.NoError(t, s.Admit(handshake, 1, "renews"))
+	s.Handshake(1, "OTHER")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	s = sasls.Session(client, nil)
@@ -407,22 +417,47 @@ func TestFailuresAreTold(t *testing.T) {
 	require.True(t, errors.Is(s.Authenticate(gone, []byte("alice right")).Err, context.Canceled))
 
 	require.Equal(t, []string{
-		"10.0.0.7 unknown : the listener does not offer the mechanism \"" + strings.Repeat("é", 32) + "\"",
-		"10.0.0.7 WORDS alice: wrong word",
-		"10.0.0.7 WORDS alice: told you",
-		"10.0.0.7 WORDS : the login could not be checked: no line",
-		"10.0.0.7 WORDS : no word that I know",
-		"10.0.0.7 WORDS bob: Cannot change principals during re-authentication from User.alice: User.bob",
+		"10.0.0.7 first unknown : the listener does not offer the mechanism \"" + strings.Repeat("é", 32) + "\"",
+		"10.0.0.7 a WORDS alice: wrong word",
+		"10.0.0.7 a WORDS alice: told you",
+		"10.0.0.7 a WORDS : the login could not be checked: no line",
+		"10.0.0.7 a WORDS : no word that I know",
+		"10.0.0.7 app WORDS bob: Cannot change principals during re-authentication from User.alice: User.bob",
+		"10.0.0.7 renews unknown : the listener does not offer the mechanism \"OTHER\"",
 	}, audit.told)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP kafka_gateway_logins_total First logins of connections, by SASL mechanism and result: success, refused, or unavailable when nobody could tell.
 # TYPE kafka_gateway_logins_total counter
 kafka_gateway_logins_total{mechanism="WORDS",result="refused"} 3
-kafka_gateway_logins_total{mechanism="WORDS",result="success"} 2
+kafka_gateway_logins_total{mechanism="WORDS",result="success"} 3
 kafka_gateway_logins_total{mechanism="WORDS",result="unavailable"} 2
 kafka_gateway_logins_total{mechanism="unknown",result="refused"} 1
 # HELP kafka_gateway_reauthentications_total Further logins of connections that were logged in already (KIP-368), by SASL mechanism and result.
 # TYPE kafka_gateway_reauthentications_total counter
 kafka_gateway_reauthentications_total{mechanism="WORDS",result="refused"} 1
+kafka_gateway_reauthentications_total{mechanism="unknown",result="refused"} 1
 `), "kafka_gateway_logins_total", "kafka_gateway_reauthentications_total"))
+}
+
+// Who makes a request before logging in is told of as a connection that was refused,
+// under the id of that request; who is logged in is not.
+func TestRequestsBeforeLoginAreTold(t *testing.T) {
+	t.Parallel()
+	audit := &refusals{}
+	sasls, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{sasltest.Words("WORDS")}, audit, nil)
+	require.NoError(t, err)
+	s := sasls.Session(client, nil)
+	require.NoError(t, s.Admit(versions, 3, "first"))
+	require.Error(t, s.Admit(metadata, 13, "plain"))
+	s = sasls.Session(client, nil)
+	require.NoError(t, s.Admit(handshake, 1, ""))
+	s.Handshake(1, "WORDS")
+	require.Error(t, s.Admit(versions, 3, ""))
+	s = sasls.Session(client, nil)
+	login(t, s, "alice right")
+	require.NoError(t, s.Admit(metadata, 13, "app"))
+	require.Equal(t, []string{
+		"10.0.0.7 plain: before a login only ApiVersions and SaslHandshake are served",
+		"10.0.0.7 : during a login only SaslAuthenticate is served",
+	}, audit.told)
 }

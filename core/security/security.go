@@ -48,6 +48,7 @@ type Requester struct {
 	Host string
 	// Listener is the name of the listener that the request came to.
 	Listener string
+	// ClientID is what the request's header says, of any length and content.
 	ClientID string
 }
 
@@ -86,7 +87,8 @@ type Audit interface {
 	// Denied tells of an operation that an authorizer denied to a request of an
 	// API key.
 	Denied(who Requester, key kmsg.Key, op kmsg.ACLOperation, on Resource)
-	// ConnectionRefused tells of a connection that ended before its first
-	// request: a TLS handshake that failed, a limit that was reached.
-	ConnectionRefused(listener, host string, why error)
+	// ConnectionRefused tells of a connection that ended before its first request
+	// was served: a TLS handshake that failed, a limit that was reached, a request
+	// before the login. The client's id is empty where no request has told it.
+	ConnectionRefused(who Requester, why error)
 }

@@ -146,4 +146,4 @@ func (r *running) lets(secured bool) bool {
 // blind is an audit that nobody reads.
 type blind struct{ security.Audit }
 
-func (blind) ConnectionRefused(string, string, error) {}
+func (blind) ConnectionRefused(security.Requester, error) {}

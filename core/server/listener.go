@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // The protocols that the server itself has.
@@ -266,7 +267,9 @@ func (l *listener) refuse(nc net.Conn, why error) {
 	s := l.s
 	s.metrics.refused.WithLabelValues(why.Error()).Inc()
 	if s.with.audit != nil {
-		s.with.audit.ConnectionRefused(l.cfg.Name, auditHost(nc), why)
+		s.with.audit.ConnectionRefused(security.Requester{
+			Principal: security.Anonymous, Host: auditHost(nc), Listener: l.cfg.Name,
+		}, why)
 	}
 	s.mu.Lock()
 	told := time.Since(s.toldFull) <= time.Minute

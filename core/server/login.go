@@ -65,7 +65,9 @@ func (c *conn) notSecure(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w: %w", errInsecure, err)
 	}
 	if a := c.s.with.audit; a != nil {
-		a.ConnectionRefused(c.listener.cfg.Name, c.caller.Host[1:], err)
+		a.ConnectionRefused(security.Requester{
+			Principal: security.Anonymous, Host: c.caller.Host[1:], Listener: c.listener.cfg.Name,
+		}, err)
 	}
 	return err
 }

@@ -119,11 +119,11 @@ func (s *session) Authenticate(_ context.Context, token []byte) handler.Authenti
 	return handler.Authenticated{Token: []byte{}}
 }
 
-func (*session) Admit(handler.Spec, int16) error { return nil }
-func (*session) Bare() bool                      { return false }
-func (s *session) Failed() bool                  { return s.failed.Load() }
-func (s *session) LoggedIn() bool                { return s.open.Load() }
-func (s *session) Principal() security.Principal { return s.who }
+func (*session) Admit(handler.Spec, int16, string) error { return nil }
+func (*session) Bare() bool                              { return false }
+func (s *session) Failed() bool                          { return s.failed.Load() }
+func (s *session) LoggedIn() bool                        { return s.open.Load() }
+func (s *session) Principal() security.Principal         { return s.who }
 
 // asks answers Heartbeats by their group: "open" and "wrong" are tokens, "wait" waits
 // for p, "slow" takes a minute.
@@ -153,8 +153,8 @@ type refusals struct {
 
 func newRefusals() refusals { return refusals{told: make(chan string, 100)} }
 
-func (r refusals) ConnectionRefused(listener, host string, why error) {
-	r.told <- listener + " " + host + ": " + why.Error()
+func (r refusals) ConnectionRefused(who security.Requester, why error) {
+	r.told <- who.Listener + " " + who.Host + ": " + why.Error()
 }
 
 // quotas throttles every request by one time, and knows the rates of hosts.

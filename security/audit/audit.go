@@ -1,6 +1,6 @@
 // Package audit tells operators what was refused: logins, operations that an
-// authorizer denied, connections that ended before their first request. Each is one
-// line of the log, named "audit", and each is counted.
+// authorizer denied, connections that ended before their first request was served.
+// Each is one line of the log, named "audit", and each is counted.
 //
 // Clients choose how often they are refused, and much of what a line says. So there
 // are no more lines a minute than configured, of each kind and from each address;
@@ -92,13 +92,16 @@ func (a *Audit) Denied(who security.Requester, key kmsg.Key, op kmsg.ACLOperatio
 }
 
 // ConnectionRefused implements security.Audit.
-func (a *Audit) ConnectionRefused(listener, host string, why error) {
-	more, ok := a.connections.line(host)
+func (a *Audit) ConnectionRefused(who security.Requester, why error) {
+	more, ok := a.connections.line(who.Host)
 	if !ok {
 		return
 	}
+	if who.ClientID != "" { // most are refused before they could tell
+		more = append(more, text("client_id", who.ClientID))
+	}
 	a.log.Info("a connection was refused", append(more,
-		because(why), zap.String("listener", listener), text("host", host))...)
+		because(why), zap.String("listener", who.Listener), text("host", who.Host))...)
 }
 
 func because(why error) zap.Field {

@@ -40,9 +40,10 @@ func TestLines(t *testing.T) {
 	a.LoginRefused(alice, "X-OWN", "alice", nil)
 	a.Denied(alice, kmsg.Produce, kmsg.ACLOperationWrite, security.Resource{Type: kmsg.ACLResourceTypeTopic, Name: "orders"})
 	a.Denied(alice, kmsg.Key(999), kmsg.ACLOperationAlter, security.Cluster)
-	a.ConnectionRefused("external", "10.0.0.7", errors.New("the TLS handshake failed"))
+	a.ConnectionRefused(security.Requester{Host: "10.0.0.7", Listener: "external"}, errors.New("the TLS handshake failed"))
+	a.ConnectionRefused(alice, errors.New("before a login"))
 	all := lines.All()
-	require.Len(t, all, 5)
+	require.Len(t, all, 6)
 	for _, line := range all {
 		require.Equal(t, "audit", line.LoggerName)
 		require.Equal(t, zapcore.InfoLevel, line.Level)
@@ -50,6 +51,7 @@ func TestLines(t *testing.T) {
 	require.Equal(t, map[string]any{"mechanism": "PLAIN", "user": "alice", "reason": "wrong password", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[0].ContextMap())
 	require.Equal(t, map[string]any{"principal": "User:alice", "operation": "WRITE", "resource_type": "TOPIC", "resource": "orders", "api": "Produce", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[2].ContextMap())
 	require.Equal(t, map[string]any{"reason": "the TLS handshake failed", "listener": "external", "host": "10.0.0.7"}, all[4].ContextMap())
+	require.Equal(t, map[string]any{"reason": "before a login", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[5].ContextMap())
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP kafka_gateway_denied_operations_total Operations that the authorizer denied, by API.
 # TYPE kafka_gateway_denied_operations_total counter
@@ -70,7 +72,7 @@ func TestRates(t *testing.T) {
 		a, lines, reg := newAudit(t, Config{Enabled: true, RatePerSource: 3, Rate: 5})
 		refuse := func(host string, n int) {
 			for range n {
-				a.ConnectionRefused("l", host, nil)
+				a.ConnectionRefused(security.Requester{Host: host, Listener: "l"}, nil)
 			}
 		}
 		refuse("10.0.0.1", 100)
@@ -101,7 +103,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	a, _, _ := newAudit(t, DefaultConfig())
 	for i := range 3 * maxSources {
-		a.ConnectionRefused("l", fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), nil)
+		a.ConnectionRefused(security.Requester{Host: fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), Listener: "l"}, nil)
 	}
 	require.Equal(t, maxSources, a.connections.sources.Len())
 }
@@ -135,6 +137,8 @@ func TestTextsAreCutAndEscaped(t *testing.T) {
 	who := security.Requester{Principal: security.User(huge), Host: huge, ClientID: huge}
 	a.LoginRefused(who, huge, huge, errors.New(huge))
 	a.Denied(who, kmsg.Fetch, kmsg.ACLOperationRead, security.Resource{Type: kmsg.ACLResourceTypeGroup, Name: huge})
+	a.ConnectionRefused(who, errors.New(huge))
+	require.Len(t, lines.All(), 3)
 	for _, line := range lines.All() {
 		for name, value := range line.ContextMap() {
 			require.Less(t, len(value.(string)), 6*maxText+4, name)

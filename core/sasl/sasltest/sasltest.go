@@ -101,7 +101,7 @@ func Scenario(t *testing.T) (handler.Login, map[string]func(*testing.T, *datadri
 	s := New(t, func(c *sasl.Config) { c.MaxReauth = time.Hour }).
 		Session(security.Requester{Principal: security.Anonymous, Host: "10.0.0.7"}, nil)
 	admit := func(key kmsg.Key, version int) error {
-		return s.Admit(handler.Spec{Range: handler.Range{Key: int16(key), Max: 5}, BeforeLogin: true}, int16(version))
+		return s.Admit(handler.Spec{Range: handler.Range{Key: int16(key), Max: 5}, BeforeLogin: true}, int16(version), "app")
 	}
 	return s, map[string]func(*testing.T, *datadriven.TestData) string{
 		"handshake": func(t *testing.T, d *datadriven.TestData) string {
