@@ -12,6 +12,6 @@
 // files is never resumed, so whom a new client_ca does not know is not let in.
 //
 // The parts: config.go (the section tls), files.go (reading and checking them),
-// source.go (the watch), transport.go (the handshake), conn.go (its end), name.go and
+// source.go (taking new ones), transport.go (the handshake), conn.go (its end), name.go and
 // mapping.go (who a certificate is).
 package ssl

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/internal/filewatch"
 	"github.com/iggykafka/gateway/security/ssl/ssltest"
 )
 
@@ -129,15 +130,12 @@ func TestPoll(t *testing.T) {
 		m, err := newMetrics(nil)
 		require.NoError(t, err)
 		f := files{certificate: choice{"tls.certificate", s.cfg.Certificate}, key: choice{"tls.key", s.cfg.Key}}
-		content, err := f.read()
-		require.NoError(t, err)
-		first, err := f.parse(content, time.Now())
-		require.NoError(t, err)
-		src := &source{files: f, log: log, metrics: m, warning: 14 * 24 * time.Hour}
-		src.use(first)
-		src.running.Go(func() { src.watch(t.Context()) })
+		src := &source{files: f, log: log, metrics: m, warning: 14 * 24 * time.Hour, watch: &filewatch.Watch{}}
+		require.NoError(t, src.start(time.Now()))
+		src.watch.Start(settle, log, src.look)
+		defer src.close()
 		next.Write(t, s.folder)
-		time.Sleep(pollEvery - time.Second)
+		time.Sleep(filewatch.PollEvery - time.Second)
 		synctest.Wait()
 		require.Zero(t, lines.FilterMessage("new TLS files are in use").Len())
 		time.Sleep(2 * time.Second)

@@ -1,24 +1,18 @@
 package ssl
 
 import (
-	"context"
-	"path/filepath"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/internal/filewatch"
 )
 
 const (
 	// settle is how long files must be left alone before they are read again: who
 	// replaces a certificate replaces its key, too.
 	settle = 250 * time.Millisecond
-	// pollEvery is how often files are looked at without being told of a change,
-	// which some file systems never tell of.
-	pollEvery = time.Minute
 	// remindEvery is how often the log tells of a certificate that is about to
 	// expire.
 	remindEvery = 24 * time.Hour
@@ -33,100 +27,50 @@ type source struct {
 	metrics *metrics
 	warning time.Duration // before the end of the certificate
 
-	users   int // listeners; guarded by Protocols
-	cancel  context.CancelFunc
-	watcher *fsnotify.Watcher // nil where there is none
-	running sync.WaitGroup
+	users int // listeners; guarded by Protocols
+	watch *filewatch.Watch
 
 	refused  [32]byte // the sum of what was told of as unusable
 	broken   string   // why the files could not be read, as it was told
 	reminded time.Time
 }
 
-// openSource reads the files, and begins to watch them.
+// openSource begins to watch the files, and reads them.
 func openSource(f files, c Config, log *zap.Logger, m *metrics) (*source, error) {
-	content, err := f.read()
-	if err != nil {
+	s := &source{files: f, log: log.With(zap.String("certificate", f.certificate.value)), metrics: m, warning: c.ExpiryWarning,
+		watch: filewatch.New(f.certificate.value, f.key.value, f.clientCA.value)}
+	if err := s.start(time.Now()); err != nil {
+		s.watch.Stop()
 		return nil, err
 	}
-	first, err := f.parse(content, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	s := &source{files: f, log: log.With(zap.String("certificate", f.certificate.value)), metrics: m, warning: c.ExpiryWarning}
-	s.use(first)
-	s.remind(time.Now())
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
-	s.watcher = s.newWatcher()
-	s.running.Go(func() { s.watch(ctx) })
+	s.watch.Start(settle, s.log, s.look)
 	return s, nil
 }
 
-func (s *source) close() error {
-	s.cancel()
-	s.running.Wait()
-	s.metrics.forget(s.certificate.value)
-	if s.watcher != nil {
-		return s.watcher.Close()
+// start takes what the files hold at first.
+func (s *source) start(now time.Time) error {
+	content, err := s.read()
+	if err != nil {
+		return err
 	}
+	first, err := s.parse(content, now)
+	if err != nil {
+		return err
+	}
+	s.use(first)
+	s.remind(now)
 	return nil
 }
 
-// newWatcher watches the folders of the files, not the files: what replaces one is
-// another file, or a link, as Kubernetes swaps one above all of a secret's.
-func (s *source) newWatcher() *fsnotify.Watcher {
-	w, err := fsnotify.NewWatcher()
-	if err == nil {
-		for _, folder := range s.folders() {
-			if err = w.Add(folder); err != nil {
-				w.Close()
-				break
-			}
-		}
-	}
-	if err != nil {
-		s.log.Warn("changes of TLS files are seen late: they cannot be watched", zap.Duration("every", pollEvery), zap.Error(err))
-		return nil
-	}
-	return w
+func (s *source) close() {
+	s.watch.Stop()
+	s.metrics.forget(s.certificate.value)
 }
 
-func (s *source) folders() (folders []string) {
-	for _, c := range []choice{s.certificate, s.key, s.clientCA} {
-		if folder := filepath.Dir(c.value); c.value != "" && !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
-		}
-	}
-	return folders
-}
-
-// watch reads the files again when they have changed, until ctx ends.
-func (s *source) watch(ctx context.Context) {
-	var events chan fsnotify.Event
-	var errs chan error
-	if s.watcher != nil {
-		events, errs = s.watcher.Events, s.watcher.Errors
-	}
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
-	changed := time.NewTimer(time.Hour)
-	changed.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-events:
-			changed.Reset(settle)
-		case <-errs: // such as too many events at once
-			changed.Reset(settle)
-		case <-changed.C:
-			s.reload(time.Now())
-		case now := <-poll.C:
-			s.reload(now)
-			s.remind(now)
-		}
-	}
+// look sees what time and others have done to the files.
+func (s *source) look(now time.Time) {
+	s.reload(now)
+	s.remind(now)
 }
 
 // reload takes what the files hold now, if it is another thing and can be used.
@@ -159,7 +103,6 @@ func (s *source) reload(now time.Time) {
 	s.use(next)
 	s.metrics.reloads.WithLabelValues(s.certificate.value, "ok").Inc()
 	s.log.Info("new TLS files are in use", zap.Time("expires", next.ends))
-	s.remind(now)
 }
 
 func (s *source) refuse(why error) {

@@ -88,14 +88,13 @@ func (p *Protocols) source(f files, keep bool) (*source, error) {
 	return s, nil
 }
 
-func (p *Protocols) release(s *source) error {
+func (p *Protocols) release(s *source) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.users--; s.users > 0 {
-		return nil
+	if s.users--; s.users == 0 {
+		delete(p.sources, s.files)
+		s.close()
 	}
-	delete(p.sources, s.files)
-	return s.close()
 }
 
 // transport secures the connections of one listener.
@@ -187,8 +186,8 @@ func explain(ctx context.Context, err error) error {
 
 // Close implements server.Transport. Open connections go on.
 func (t *transport) Close() error {
-	if t.closed.Swap(true) {
-		return nil
+	if !t.closed.Swap(true) {
+		t.protocols.release(t.source)
 	}
-	return t.protocols.release(t.source)
+	return nil
 }

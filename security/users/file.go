@@ -7,20 +7,66 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/iggykafka/gateway/core/permissions"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/filewatch"
 )
 
 // maxFile is the largest users file, in bytes: about 100,000 users.
 const maxFile = 32 << 20
 
+// settle is how long the folder of the file must be left alone before it is read again:
+// editors and configuration management change a file in several steps.
+const settle = 100 * time.Millisecond
+
+// follow reads the file, and again whenever it changes.
+func (s *Store) follow(w *filewatch.Watch) error {
+	s.seen, _ = os.Stat(s.file)
+	if err := s.readFile(); err != nil {
+		w.Stop()
+		return err
+	}
+	s.watch = w
+	w.Start(settle, s.log, s.look)
+	return nil
+}
+
+// look reads the file again if it is another one than before, or could not be read: what
+// keeps it from being read may lie outside of it, such as its permissions. A file that
+// cannot be read leaves in force what was, and is told of once.
+func (s *Store) look(time.Time) {
+	now, _ := os.Stat(s.file)
+	changed := !same(s.seen, now)
+	if !changed && s.fault == "" {
+		return
+	}
+	s.seen = now
+	if err := s.readFile(); err != nil {
+		if changed || s.fault != err.Error() {
+			s.log.Error("The users file has changed and cannot be read; what it said before stays in force.", zap.Error(err))
+		}
+		s.fault = err.Error()
+		return
+	}
+	s.fault = ""
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	s.log.Info("The users file has been read again.", zap.String("file", s.file), zap.Int("users", len(s.names)))
+}
+
+func same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
 // readFile puts the users of the file in force.
 func (s *Store) readFile() error {
-	s.reading.Lock() // at the start and by the watch at once
-	defer s.reading.Unlock()
 	raw, err := slurp(s.file)
 	if err != nil {
 		return fmt.Errorf("sasl.users_file: %w", err)
@@ -61,18 +107,6 @@ func slurp(path string) ([]byte, error) {
 		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
 	}
 	return raw, err
-}
-
-// reread is readFile once the gateway runs: a file that cannot be read leaves in
-// force what was.
-func (s *Store) reread() {
-	if err := s.readFile(); err != nil {
-		s.log.Error("The users file has changed and cannot be read; what it said before stays in force.", zap.Error(err))
-		return
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	s.log.Info("The users file has been read again.", zap.String("file", s.file), zap.Int("users", len(s.names)))
 }
 
 // parseFile reads all lines. An error names the line and has nothing of it.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/filewatch"
 )
 
 // kind is what the backend calls the entries.
@@ -24,10 +26,12 @@ type Store struct {
 	entries backend.Entries
 	file    string
 	log     *zap.Logger
-	watch   *watch
+
+	watch *filewatch.Watch // of the file, once it has been read
+	seen  os.FileInfo      // the file when it was last read; nil for none
+	fault string           // why it could not be read then, as it was told
 
 	changing chan struct{} // holds a token while a change is made: one at a time
-	reading  sync.Mutex    // of the file
 
 	mu     sync.RWMutex
 	stored map[id]security.ScramCredential // of the backend
@@ -60,21 +64,13 @@ func (s *Store) Start(ctx context.Context) error {
 	if s.file == "" {
 		return nil
 	}
-	var err error
-	if s.watch, err = watchFile(s.file, s.reread); err != nil {
-		return err
-	}
-	if err := s.readFile(); err != nil {
-		s.Stop()
-		return err
-	}
-	return nil
+	return s.follow(filewatch.New(s.file))
 }
 
 // Stop ends the watch over the file.
 func (s *Store) Stop() {
 	if s.watch != nil {
-		s.watch.stop()
+		s.watch.Stop()
 		s.watch = nil
 	}
 }

@@ -277,7 +277,7 @@ func TestWrongFile(t *testing.T) {
 	err := users.New(users.Config{UsersFile: missing}, &entries{}, zap.NewNop()).Start(t.Context())
 	require.ErrorContains(t, err, "sasl.users_file: open "+missing+": no such file")
 	err = users.New(users.Config{UsersFile: "/nowhere/users"}, &entries{}, zap.NewNop()).Start(t.Context())
-	require.ErrorContains(t, err, "sasl.users_file: watching /nowhere: no such file")
+	require.ErrorContains(t, err, "sasl.users_file: open /nowhere/users: no such file")
 	err = users.New(users.Config{UsersFile: t.TempDir()}, &entries{}, zap.NewNop()).Start(t.Context())
 	require.ErrorContains(t, err, "is a directory")
 }
