@@ -15,15 +15,25 @@ const (
 	rememberedSources = 4096
 	// forgetFailures is how long an address is remembered after its last failure.
 	forgetFailures = time.Minute
+	// suspectAfter is after how many failures an address is a suspect.
+	suspectAfter = 3
+	// suspectRest is how long suspects rest after the failure of one of them, in times
+	// of what that took to check, and longestRest at most. So guessing takes a quarter of a
+	// processor, or of one connection to whoever knows the passwords, from however many
+	// addresses it comes.
+	suspectRest = 3
+	longestRest = time.Second
 )
 
 // limiter bounds how many tokens are checked at once, and says how long failures
 // are delayed. Who waits for its turn waits behind those of its own address first,
-// so that no address holds more than its share of the common queue.
+// so that no address holds more than its share of the common queue. Addresses that
+// failed again and again lately are looked at one after the other, beside that queue.
 type limiter struct {
 	perSource   int
 	delay, most time.Duration
 	all         chan struct{}
+	suspects    chan struct{} // one place
 
 	mu       sync.Mutex
 	sources  map[string]*source // those with a token in work or in the queue
@@ -49,36 +59,77 @@ func newLimiter(c Config) *limiter {
 	}
 	return &limiter{
 		perSource: c.MaxLoginsPerAddress, delay: c.FailureDelay, most: c.MaxFailureDelay,
-		all: make(chan struct{}, c.MaxLogins), sources: map[string]*source{}, failures: remembered,
+		all: make(chan struct{}, c.MaxLogins), suspects: make(chan struct{}, 1), sources: map[string]*source{}, failures: remembered,
 	}
+}
+
+// turn is what a token has while it is looked at.
+type turn struct {
+	limiter *limiter
+	source  string
+	own     *source
+	suspect bool
+	began   time.Time
 }
 
 // enter waits for the turn of a token from host; leave ends it. The error is that
 // of ctx.
-func (l *limiter) enter(ctx context.Context, host string) (leave func(), err error) {
+func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
 	if err := ctx.Err(); err != nil { // select may not look at it
 		return nil, err
 	}
 	from := sourceOf(host)
 	own := l.join(from)
-	select {
-	case own.slots <- struct{}{}:
-	case <-ctx.Done():
+	if err := take(ctx, own.slots); err != nil {
 		l.part(from, own)
-		return nil, ctx.Err()
+		return nil, err
 	}
-	select {
-	case l.all <- struct{}{}:
-	case <-ctx.Done():
-		<-own.slots
-		l.part(from, own)
-		return nil, ctx.Err()
+	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from)}
+	if t.suspect {
+		if err := take(ctx, l.suspects); err != nil {
+			<-own.slots
+			l.part(from, own)
+			return nil, err
+		}
 	}
-	return func() {
-		<-l.all
-		<-own.slots
-		l.part(from, own)
-	}, nil
+	if err := take(ctx, l.all); err != nil {
+		t.done(0)
+		return nil, err
+	}
+	t.began = time.Now()
+	return t, nil
+}
+
+// take waits for a place.
+func take(ctx context.Context, places chan struct{}) error {
+	select {
+	case places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leave ends the turn. After a failure of a suspect the others wait a while.
+func (t *turn) leave(failed bool) {
+	<-t.limiter.all
+	rest := time.Duration(0)
+	if failed {
+		rest = min(suspectRest*time.Since(t.began), longestRest)
+	}
+	t.done(rest)
+}
+
+func (t *turn) done(rest time.Duration) {
+	l := t.limiter
+	switch {
+	case t.suspect && rest > 0:
+		time.AfterFunc(rest, func() { <-l.suspects })
+	case t.suspect:
+		<-l.suspects
+	}
+	<-t.own.slots
+	l.part(t.source, t.own)
 }
 
 func (l *limiter) join(from string) *source {
@@ -116,6 +167,17 @@ func (l *limiter) failed(host string) time.Duration {
 	}
 	l.failures.Add(from, failures{min(f.count+1, 16), now})
 	return delay
+}
+
+// suspected reports whether a source failed again and again lately.
+func (l *limiter) suspected(from string) bool {
+	if l.delay == 0 { // nobody is to be slowed down
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, ok := l.failures.Peek(from)
+	return ok && f.count >= suspectAfter && time.Since(f.last) < forgetFailures
 }
 
 // sourceOf is what an address counts as: an IPv6 network of 64 bits, which is what

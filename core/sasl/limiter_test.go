@@ -2,6 +2,7 @@ package sasl_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -115,5 +116,96 @@ func TestTurnsThatDoNotCome(t *testing.T) {
 		done.Wait()
 		require.Equal(t, 10*time.Second, time.Since(began))
 		require.GreaterOrEqual(t, closed.Load(), int32(5))
+	})
+}
+
+// guessed is a mechanism that looks at a token for a tenth of a second, and lets in
+// whoever says so.
+type guessed struct{}
+
+func (guessed) Name() string { return "GUESSED" }
+
+func (guessed) Begin(security.Requester) sasl.Exchange { return guessedExchange{} }
+
+type guessedExchange struct{}
+
+func (guessedExchange) Next(ctx context.Context, token []byte) ([]byte, *sasl.Login, error) {
+	time.Sleep(100 * time.Millisecond)
+	if string(token) != "right" {
+		return nil, nil, &sasl.Refused{Cause: errors.New("wrong")}
+	}
+	return nil, &sasl.Login{Principal: security.User("alice")}, nil
+}
+
+// Those who guess share a quarter of the time, however many addresses they have;
+// others notice nothing of it, and neither does who stopped for a minute.
+func TestSuspectsTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := sasl.DefaultConfig()
+		cfg.FailureDelay, cfg.MaxFailureDelay = time.Nanosecond, time.Nanosecond
+		s, err := sasl.New(cfg, []sasl.Mechanism{guessed{}}, nil, nil)
+		require.NoError(t, err)
+		try := func(host, token string) time.Duration {
+			began := time.Now()
+			session := s.Session(security.Requester{Host: host}, nil)
+			session.Handshake(1, "GUESSED")
+			a := session.Authenticate(t.Context(), []byte(token))
+			require.NoError(t, a.Err)
+			require.Equal(t, token != "right", a.Code != 0)
+			return time.Since(began).Truncate(time.Millisecond)
+		}
+		const suspects = 5
+		all := func(f func(host string)) time.Duration {
+			began := time.Now()
+			var done sync.WaitGroup
+			for i := range suspects {
+				done.Go(func() { f(fmt.Sprintf("10.0.0.%d", i)) })
+			}
+			done.Wait()
+			return time.Since(began).Truncate(time.Millisecond)
+		}
+		for range 3 {
+			require.Equal(t, 100*time.Millisecond, all(func(host string) { try(host, "wrong") }))
+		}
+		took := make(chan time.Duration, 1)
+		go func() { took <- all(func(host string) { try(host, "wrong") }) }()
+		synctest.Wait()
+		require.Equal(t, 100*time.Millisecond, try("10.1.0.1", "right"), "an address that did not fail")
+		require.Equal(t, 100*time.Millisecond, try("10.1.0.1", "wrong"))
+		require.Equal(t, ((suspects-1)*4+1)*100*time.Millisecond, <-took)
+
+		time.Sleep(time.Second) // the rest is over
+		require.Equal(t, suspects*100*time.Millisecond, all(func(host string) { try(host, "right") }), "no rest after them")
+		time.Sleep(time.Minute)
+		require.Equal(t, 100*time.Millisecond, all(func(host string) { try(host, "wrong") }))
+	})
+}
+
+// A suspect that gives up leaves no place taken.
+func TestSuspectsGiveUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil)
+		require.NoError(t, err)
+		login := func(ctx context.Context, token string) error {
+			session := s.Session(security.Requester{Host: "10.0.0.1"}, nil)
+			session.Handshake(1, "GUESSED")
+			return session.Authenticate(ctx, []byte(token)).Err
+		}
+		for range 3 {
+			require.NoError(t, login(t.Context(), "wrong"))
+		}
+		go func() { _ = login(t.Context(), "wrong") }()
+		synctest.Wait()
+		for range 10 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			require.ErrorIs(t, login(ctx, "right"), context.DeadlineExceeded)
+			cancel()
+		}
+		time.Sleep(time.Minute)
+		began := time.Now()
+		require.NoError(t, login(t.Context(), "right"))
+		require.Equal(t, 100*time.Millisecond, time.Since(began))
 	})
 }

@@ -258,11 +258,11 @@ func (s *session) next(ctx context.Context, token []byte) (answer []byte, done *
 	defer func() { s.took += time.Since(began) }()
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	leave, err := s.sasl.limits.enter(ctx, s.who.Host)
+	turn, err := s.sasl.limits.enter(ctx, s.who.Host)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: waiting for its turn: %w", ErrUnavailable, err)
 	}
-	defer leave()
+	defer func() { turn.leave(err != nil) }()
 	return s.exchange.Next(ctx, token)
 }
 
