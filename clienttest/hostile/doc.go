@@ -8,4 +8,9 @@
 // What is sent is made from a seed, which the test prints. Set it to see the same again, and let it run for longer:
 //
 //	KAFKA_GATEWAY_HOSTILE=10m KAFKA_GATEWAY_HOSTILE_SEED=7 go test -race -timeout 20m -run TestHostileClients ./clienttest/hostile
+//
+// The heap, the goroutines, the sockets and the files that are left are measured in the middle and at the end. With
+// KAFKA_GATEWAY_HOSTILE_PROFILES=folder there are profiles of what the heap has grown by:
+//
+//	go tool pprof -sample_index=inuse_space -top -diff_base folder/middle.pb.gz folder/after.pb.gz
 package hostile
