@@ -13,6 +13,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/iggykafka/gateway/core/permissions"
 )
 
 // maxFile bounds a PEM file, in bytes: hundreds of authorities.
@@ -101,12 +103,16 @@ func (f files) parse(r raw, now time.Time) (*material, error) {
 	if err := errors.Join(own, clients); err != nil {
 		return nil, err
 	}
-	if f.key.value != "" {
-		m.warnReadable(f.key)
-	} else {
-		m.warnReadable(f.certificate)
-	}
+	m.warnOfOthers(f.keyFile(), f.clientCA)
 	return m, nil
+}
+
+// keyFile is the file with the private key.
+func (f files) keyFile() choice {
+	if f.key.value == "" {
+		return f.certificate
+	}
+	return f.key
 }
 
 func (m *material) readCertificate(f files, r raw, now time.Time) error {
@@ -114,10 +120,7 @@ func (m *material) readCertificate(f files, r raw, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	keyFile := f.key
-	if keyFile.value == "" {
-		keyFile = f.certificate
-	}
+	keyFile := f.keyFile()
 	if err := checkKey(keyFile, r.key); err != nil {
 		return err
 	}
@@ -163,10 +166,20 @@ func (m *material) warn(format string, args ...any) {
 	m.warnings = append(m.warnings, fmt.Sprintf(format, args...))
 }
 
-// warnReadable warns of a key that every user of the machine can read.
-func (m *material) warnReadable(c choice) {
-	if info, err := os.Stat(c.value); err == nil && info.Mode().Perm()&0o004 != 0 {
-		m.warn("%s holds a private key that every user of this machine can read; take that away (chmod o-r)", c.value)
+// warnOfOthers warns of files that every user of the machine can get at: with the key one
+// pretends to be the gateway, with authorities of one's own one logs in as anybody.
+func (m *material) warnOfOthers(key, clientCA choice) {
+	switch read, change := permissions.Others(key.value); {
+	case change:
+		m.warn("%s holds a private key that every user of this machine can change; take that away, of the file and its folder (chmod o-w)", key.value)
+	case read:
+		m.warn("%s holds a private key that every user of this machine can read; take that away (chmod o-r)", key.value)
+	}
+	if clientCA.value == "" {
+		return
+	}
+	if _, change := permissions.Others(clientCA.value); change {
+		m.warn("%s says whose certificates are good, and every user of this machine can change it; take that away, of the file and its folder (chmod o-w)", clientCA.value)
 	}
 }
 

@@ -3,6 +3,7 @@ package ssl
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,7 +219,7 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	log, lines := watched(t)
 	ca := ssltest.NewAuthority(t)
-	folder := t.TempDir()
+	folder := shared(t)
 	f := ca.Issue(t, ssltest.Client("x"), ssltest.Until(time.Now().Add(time.Hour))).Write(t, folder)
 	require.NoError(t, os.Chmod(f.Key, 0o644))
 	cfg := DefaultConfig()
@@ -238,4 +239,52 @@ func TestWarnings(t *testing.T) {
 		f.Key + " holds a private key that every user of this machine can read; take that away (chmod o-r)",
 		"the TLS certificate expires soon; replace the file",
 	}, told)
+}
+
+// shared returns a folder that every user of the machine can get to.
+func shared(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.Chmod(filepath.Dir(folder), 0o755))
+	require.NoError(t, os.Chmod(folder, 0o755))
+	return folder
+}
+
+// Who can get at the files is told, if they are in a folder that one gets to.
+func TestFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	const (
+		readKey   = "/key.pem holds a private key that every user of this machine can read; take that away (chmod o-r)"
+		changeKey = "/key.pem holds a private key that every user of this machine can change; take that away, of the file and its folder (chmod o-w)"
+		changeCA  = "/ca.pem says whose certificates are good, and every user of this machine can change it; take that away, of the file and its folder (chmod o-w)"
+	)
+	for name, test := range map[string]struct {
+		folder, key, ca os.FileMode
+		want            []string
+	}{
+		"as they should be":     {0o755, 0o600, 0o644, nil},
+		"a key that is read":    {0o755, 0o604, 0o644, []string{readKey}},
+		"a key that is changed": {0o755, 0o606, 0o644, []string{changeKey}},
+		"other authorities":     {0o755, 0o600, 0o646, []string{changeCA}},
+		"other files":           {0o757, 0o600, 0o644, []string{changeKey, changeCA}},
+		"nobody gets there":     {0o750, 0o666, 0o666, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log, lines := watched(t)
+			s := newSite(t, "requested")
+			folder := shared(t)
+			f := s.ca.Issue(t, ssltest.Server()).Write(t, folder)
+			s.cfg.Certificate, s.cfg.Key, s.cfg.ClientCA = f.Certificate, f.Key, s.ca.Write(t, folder)
+			require.NoError(t, os.Chmod(f.Key, test.key))
+			require.NoError(t, os.Chmod(s.cfg.ClientCA, test.ca))
+			require.NoError(t, os.Chmod(folder, test.folder))
+			s.open(t, log)
+			var told []string
+			for _, line := range lines.All() {
+				told = append(told, strings.TrimPrefix(line.Message, folder))
+			}
+			require.Equal(t, test.want, told)
+		})
+	}
 }

@@ -90,7 +90,7 @@ func (s *Store) readFile() error {
 func (s *Store) warnOfOthers() {
 	switch read, change := permissions.Others(s.file); {
 	case change:
-		s.log.Warn("Every user of this machine can change the users file, and log in as anybody by that; take that away (chmod o-w).", zap.String("file", s.file))
+		s.log.Warn("Every user of this machine can change the users file, and log in as anybody by that; take that away, of the file and its folder (chmod o-w).", zap.String("file", s.file))
 	case read:
 		s.log.Warn("Every user of this machine can read the users file, and guess passwords by that; take that away (chmod o-r).", zap.String("file", s.file))
 	}
