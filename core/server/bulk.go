@@ -46,19 +46,22 @@ func (b *bulk) put(buffer *wire.Buffer) {
 
 // ahead is what a socket has read beyond what it was asked for. One goroutine uses it.
 type ahead struct {
-	buffer *wire.Buffer // nil: nothing
+	on     bool         // what comes is read in bulk
+	left   int          // bytes that have to come before a buffer is taken
+	size   int          // what it is for
 	owner  *bulk        // of the buffer
+	buffer *wire.Buffer // nil: nothing
 	at     int          // what comes before has been handed on
-	on     bool
 }
 
 // readAhead has the socket read in bulk, size bytes and what follows, if there is a
-// buffer for it.
+// buffer for it. A client that only says how much it will send gets none: it has to
+// send as much first as a transport may keep in any case.
 func (s *socket) readAhead(b *bulk, size int) {
 	if s.ahead.buffer == nil {
-		s.ahead = ahead{buffer: b.get(size), owner: b}
+		s.ahead = ahead{owner: b, size: size, left: oneRecord}
 	}
-	s.ahead.on = s.ahead.buffer != nil
+	s.ahead.on = true
 }
 
 // readNoMore ends that. What is left is handed on first.
@@ -74,6 +77,23 @@ func (s *socket) giveBack() {
 		s.ahead.owner.put(s.ahead.buffer)
 		s.ahead = ahead{}
 	}
+}
+
+// takeBuffer takes the buffer, if it is time for it and there is one.
+func (s *socket) takeBuffer() {
+	a := &s.ahead
+	if !a.on || a.buffer != nil || a.left > 0 {
+		return
+	}
+	a.buffer = a.owner.get(a.size)
+	a.on = a.buffer != nil
+}
+
+// notAhead reads without the buffer.
+func (s *socket) notAhead(p []byte) (int, error) {
+	n, err := s.fromConn(p)
+	s.ahead.left -= n
+	return n, err
 }
 
 // fromAhead reads from the buffer, which it fills when it is empty.

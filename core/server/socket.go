@@ -57,10 +57,11 @@ func (s *socket) Read(p []byte) (int, error) {
 }
 
 func (s *socket) read(p []byte) (int, error) {
+	s.takeBuffer()
 	if s.ahead.buffer != nil {
 		return s.fromAhead(p)
 	}
-	return s.fromConn(p)
+	return s.notAhead(p)
 }
 
 func (s *socket) fromConn(p []byte) (int, error) {
