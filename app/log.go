@@ -2,6 +2,7 @@ package app
 
 import (
 	"io"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/fx/fxevent"
@@ -26,39 +27,19 @@ func newLogger(c Log, w io.Writer) (*zap.Logger, error) {
 		style.ConsoleSeparator = "  "
 		encoder = zapcore.NewConsoleEncoder(style)
 	}
-	core := zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)
+	core := zapcore.Core(short{zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)})
 	if level <= zapcore.DebugLevel {
 		return zap.New(core, zap.AddStacktrace(zapcore.ErrorLevel), zap.AddCaller()), nil
 	}
 	// Clients must not be able to fill the disk by what they are refused for.
-	return zap.New(sampled{zapcore.NewSamplerWithOptions(core, time.Minute, sameLines, sameLines), core}), nil
+	leftOut := new(atomic.Int64)
+	count := zapcore.SamplerHook(func(_ zapcore.Entry, did zapcore.SamplingDecision) {
+		if did == zapcore.LogDropped {
+			leftOut.Add(1)
+		}
+	})
+	return zap.New(sampled{zapcore.NewSamplerWithOptions(telling{core, leftOut}, time.Minute, sameLines, 0, count), core}), nil
 }
-
-// sampled leaves lines out, but for those of the audit, which has limits of its own
-// and tells how many it left out.
-type sampled struct {
-	zapcore.Core
-	all zapcore.Core
-}
-
-const auditName = "audit"
-
-// Check implements zapcore.Core.
-func (s sampled) Check(line zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if line.LoggerName == auditName {
-		return s.all.Check(line, to)
-	}
-	return s.Core.Check(line, to)
-}
-
-// With implements zapcore.Core.
-func (s sampled) With(fields []zapcore.Field) zapcore.Core {
-	return sampled{s.Core.With(fields), s.all.With(fields)}
-}
-
-// sameLines is how many lines with the same message a minute has, whatever their
-// fields; of those that follow, every so many'th is written.
-const sameLines = 100
 
 // fxEvents returns a logger for what fx does. At debug it tells which
 // constructors ran and which hooks started and stopped what, with the time each

@@ -2,25 +2,54 @@ package app
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	stdlog "log"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 )
 
-// A flood of the same line is thinned out, except at debug; other lines are not.
+// A flood of the same line is cut off, except at debug; other lines are not, and the
+// next one tells how many were left out.
 func TestSameLines(t *testing.T) {
 	t.Parallel()
-	for level, want := range map[string]int{"info": sameLines + 2 + 1, "debug": 3*sameLines + 1} {
+	for level, want := range map[string]int{"info": sameLines + 2, "debug": 3*sameLines + 2} {
 		var out bytes.Buffer
 		log, err := newLogger(Log{Level: level, Format: "json"}, &out)
 		require.NoError(t, err)
 		for i := range 3 * sameLines {
 			log.Warn("connection refused", zap.Int("client", i))
 		}
-		log.Warn("something else")
+		log.Named("other").With(zap.Int("of", 1)).Warn("something else")
+		log.Warn("once more")
 		require.Equal(t, want, bytes.Count(out.Bytes(), []byte("\n")), level)
+		require.Equal(t, level == "info", bytes.Contains(out.Bytes(), []byte(`"msg":"something else","of":1,"left_out_before":200`)), level)
+		require.Equal(t, want-sameLines == 2, bytes.Count(out.Bytes(), []byte("left_out_before")) == 1)
+	}
+}
+
+// What clients choose cannot make lines long, whoever writes them.
+func TestLongFields(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("é", 1<<20)
+	for _, level := range []string{"info", "debug"} {
+		for _, name := range []string{"", auditName} {
+			var out bytes.Buffer
+			log, err := newLogger(Log{Level: level, Format: "json"}, &out)
+			require.NoError(t, err)
+			given := []zap.Field{zap.String("client_id", huge), zap.Error(errors.New("x" + huge)), zap.Int("n", 1)}
+			log.Named(name).With(zap.String("with", huge)).Warn("closed", given...)
+			require.Less(t, out.Len(), 3*maxField+1<<10)
+			require.Equal(t, huge, given[0].String, "the caller's fields are as they were")
+			var line map[string]any
+			require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+			require.Equal(t, huge[:maxField]+"…", line["client_id"])
+			require.Equal(t, "x"+huge[:maxField-2]+"…", line["error"])
+			require.Equal(t, huge[:maxField]+"…", line["with"])
+		}
 	}
 }
 

@@ -292,7 +292,10 @@ func (c *Caller) panicked(head wire.Header, with any) *Error {
 
 // reasonOf classifies an error of respond.
 func reasonOf(err error) Reason {
+	var refusal *handler.Refusal
 	switch {
+	case errors.As(err, &refusal):
+		return Refused
 	case errors.Is(err, errBadRequest):
 		return BadRequest
 	case errors.Is(err, guard.ErrBudget):

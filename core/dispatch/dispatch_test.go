@@ -286,6 +286,8 @@ func TestHandlerFailures(t *testing.T) {
 	b.fails(request, OverBudget, guard.ErrBudget)
 	fn = func() (*kmsg.HeartbeatResponse, error) { return nil, context.Canceled }
 	b.fails(request, HandlerFailed, context.Canceled)
+	fn = func() (*kmsg.HeartbeatResponse, error) { return nil, &handler.Refusal{Err: broken} }
+	require.EqualError(t, b.fails(request, Refused, broken), "Heartbeat (key 12) v4: "+broken.Error())
 
 	fn = func() (*kmsg.HeartbeatResponse, error) { panic("at the disco") }
 	failed := b.fails(request, Panicked, ErrPanic)

@@ -19,6 +19,7 @@ const (
 	BadRequest         Reason = "bad_request"   // and the key's policy is to close
 	OverBudget         Reason = "memory_budget" // guard.ErrBudget
 	HandlerFailed      Reason = "handler_error" // a Go error of a handler
+	Refused            Reason = "refused"       // handler.Refusal
 	AnswerTooLarge     Reason = "answer_too_large"
 	Panicked           Reason = "panic"
 	LoginRefused       Reason = "login" // a session does not admit the request

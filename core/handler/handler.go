@@ -9,7 +9,8 @@
 //     the key's layout has for it, and the connection stays open.
 //   - A Go error closes the connection without a byte. It is for answers that
 //     must not or cannot be given: a reply above the frame limit, a broken
-//     invariant. The server logs it once; the handler does not log it.
+//     invariant. The server logs it once; the handler does not log it. One that
+//     a client causes as often as it likes is a [Refusal].
 //
 // A response of nil together with a nil error means that no reply is due. Only
 // Produce with acks=0 may do that: on every other key the client would wait

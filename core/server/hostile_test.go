@@ -299,13 +299,15 @@ func TestHandlerFaults(t *testing.T) {
 			switch req.Group {
 			case "fail":
 				return nil, errors.New("broken")
+			case "refuse":
+				return nil, &handler.Refusal{Err: errors.New("not this")}
 			case "panic":
 				panic("at the disco")
 			}
 			return kmsg.NewPtrHeartbeatResponse(), nil
 		}))
 	other := r.dial()
-	for reason, group := range map[string]string{"handler_error": "fail", "panic": "panic"} {
+	for reason, group := range map[string]string{"handler_error": "fail", "panic": "panic", "refused": "refuse"} {
 		c := r.dial()
 		req := quick(0)
 		req.Group = group
@@ -314,7 +316,10 @@ func TestHandlerFaults(t *testing.T) {
 		r.closed(reason, 1)
 		other.ask(quick(0), 4)
 	}
-	require.Equal(t, 2, r.logs.Len())
+	require.Equal(t, 1, r.logs.FilterLevelExact(zap.WarnLevel).Len())
+	refused := r.logs.FilterLevelExact(zap.DebugLevel).All()
+	require.Len(t, refused, 1, "clients cause this as often as they like")
+	require.Equal(t, "refused", refused[0].ContextMap()["reason"])
 	fault := r.logs.FilterLevelExact(zap.ErrorLevel).All()[0].ContextMap()
 	require.Equal(t, "Heartbeat (key 12) v4: panic: at the disco", fault["error"])
 	require.Contains(t, fault["stack"], "TestHandlerFaults")

@@ -64,12 +64,14 @@ func TestAcksZero(t *testing.T) {
 	for name, c := range map[string]struct {
 		req    *kmsg.ProduceRequest
 		failed string
+		fault  bool // of the gateway, or of its store
 	}{
-		"all well":       {request(9, 0, topic("plain", part(0, good), part(1, good))), ""},
-		"nothing to do":  {request(9, 0), ""},
-		"one bad batch":  {request(9, 0, topic("plain", part(0, good), part(1, bad))), "partition 1"},
-		"unknown topic":  {request(9, 0, topic("nobody", part(0, good))), "UNKNOWN_TOPIC_OR_PARTITION"},
-		"failing append": {request(9, 0, topic("small", part(1, good))), backend.ErrStorage.Error()},
+		"all well":       {request(9, 0, topic("plain", part(0, good), part(1, good))), "", false},
+		"nothing to do":  {request(9, 0), "", false},
+		"one bad batch":  {request(9, 0, topic("plain", part(0, good), part(1, bad))), "partition 1", false},
+		"unknown topic":  {request(9, 0, topic("nobody", part(0, good))), "UNKNOWN_TOPIC_OR_PARTITION", false},
+		"failing append": {request(9, 0, topic("small", part(1, good))), backend.ErrStorage.Error(), true},
+		"both":           {request(9, 0, topic("nobody", part(0, good)), topic("small", part(1, good))), backend.ErrStorage.Error(), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := store()
@@ -86,6 +88,8 @@ func TestAcksZero(t *testing.T) {
 				return
 			}
 			require.ErrorContains(t, err, c.failed)
+			var refusal *handler.Refusal
+			require.Equal(t, !c.fault, errors.As(err, &refusal))
 		})
 	}
 }

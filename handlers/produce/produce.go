@@ -218,26 +218,40 @@ func (w *work) response() *kmsg.ProduceResponse {
 	return resp
 }
 
+// faults are the codes of what is no client's doing.
+var faults = []int16{
+	kerr.NotLeaderForPartition.Code, kerr.RequestTimedOut.Code, kerr.KafkaStorageError.Code, kerr.UnknownServerError.Code,
+}
+
 // firstFailure is how a producer with acks=0, which reads no answers, learns
-// that something went wrong: its connection closes.
+// that something went wrong: its connection closes. A fault comes before what the
+// client can bring about as often as it likes, which is a handler.Refusal.
 func (w *work) firstFailure() error {
+	var refusal error
 	for i := range w.entries {
-		e := &w.entries[i]
-		if e.code == 0 {
-			continue
+		switch e := &w.entries[i]; {
+		case e.code == 0:
+		case slices.Contains(faults, e.code):
+			return e.failure()
+		case refusal == nil:
+			refusal = &handler.Refusal{Err: e.failure()}
 		}
-		cause := kerr.ErrorForCode(e.code)
-		switch {
-		case e.appended.Err != nil:
-			cause = e.appended.Err
-		case e.message != "":
-			cause = errors.New(e.message)
-		}
-		name := e.topic.Topic
-		if name == "" {
-			name = uuid.UUID(e.topic.TopicID).String()
-		}
-		return fmt.Errorf("produce with acks=0, topic %q, partition %d: %w", name, e.index, cause)
 	}
-	return nil
+	return refusal
+}
+
+// failure is an entry's code as an error.
+func (e *entry) failure() error {
+	cause := kerr.ErrorForCode(e.code)
+	switch {
+	case e.appended.Err != nil:
+		cause = e.appended.Err
+	case e.message != "":
+		cause = errors.New(e.message)
+	}
+	name := e.topic.Topic
+	if name == "" {
+		name = uuid.UUID(e.topic.TopicID).String()
+	}
+	return fmt.Errorf("produce with acks=0, topic %q, partition %d: %w", name, e.index, cause)
 }
