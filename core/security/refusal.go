@@ -3,6 +3,7 @@ package security
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 )
@@ -15,7 +16,21 @@ type Refusal struct {
 
 // Refuse returns a Refusal.
 func Refuse(code *kerr.Error, format string, args ...any) *Refusal {
-	return &Refusal{code, fmt.Sprintf(format, args...)}
+	return &Refusal{code, Text(format, args...)}
+}
+
+// MaxText is how long the text of a refusal may be, in bytes. Texts quote what clients
+// sent, and strings on the wire have 32767 bytes at most where their length takes 16 bits.
+const MaxText = 4 << 10
+
+// Text formats the text of a refusal. A longer one is cut, at a character.
+func Text(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	if len(text) <= MaxText {
+		return text
+	}
+	const more = "…"
+	return strings.ToValidUTF8(text[:MaxText-len(more)], "") + more
 }
 
 // Error returns the text.

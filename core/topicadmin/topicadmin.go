@@ -12,7 +12,6 @@ package topicadmin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -20,6 +19,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/errcode"
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // Fault is the outcome for one topic or resource of a request.
@@ -32,9 +32,9 @@ type Fault struct {
 // OK reports whether there is no fault.
 func (f Fault) OK() bool { return f.Code == 0 }
 
-// Refuse returns a fault with a message.
+// Refuse returns a fault with a message, which [security.Text] bounds.
 func Refuse(k *kerr.Error, format string, args ...any) Fault {
-	message := fmt.Sprintf(format, args...)
+	message := security.Text(format, args...)
 	return Fault{Code: k.Code, Message: &message}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -77,11 +78,24 @@ func (c *Catalog) Validate(name, value string) error {
 	return invalid(name, culprit, reason)
 }
 
+// MaxValue is the longest value of a config, in bytes. Kafka counts UTF-16 units, but
+// nothing longer can be told to clients: the length of a string takes 16 bits in older
+// versions of DescribeConfigs.
+const MaxValue = math.MaxInt16
+
+// errTooLong is Kafka's text.
+var errTooLong = Error(fmt.Sprintf("The configuration value cannot be added because it exceeds the maximum value size of %d bytes.", MaxValue))
+
 // ValidateAll checks all overrides of a topic, each by itself and against the
 // others. Of several faults it returns the one whose config sorts first. An
 // error is an [Error].
 func (c *Catalog) ValidateAll(overrides map[string]string) error {
 	names := slices.Sorted(maps.Keys(overrides))
+	for _, name := range names { // before the names, as in Kafka
+		if len(overrides[name]) > MaxValue {
+			return errTooLong
+		}
+	}
 	// Unknown names come first, as Kafka checks them before it parses.
 	for _, name := range names {
 		if _, ok := c.byName[name]; !ok {

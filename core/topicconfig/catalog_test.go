@@ -140,6 +140,20 @@ func TestResolve(t *testing.T) {
 }
 
 // What no single value shows: an order between two, and which fault counts.
+// Blanks do not count for a number, and are kept and shown all the same.
+func TestValuesAreBounded(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, nil)
+	number := func(length int) map[string]string {
+		return map[string]string{"retention.ms": strings.Repeat(" ", length-1) + "1"}
+	}
+	require.NoError(t, c.ValidateAll(number(32767)))
+	require.EqualError(t, c.ValidateAll(number(32768)),
+		"The configuration value cannot be added because it exceeds the maximum value size of 32767 bytes.")
+	_, err := c.Apply(nil, []Change{{Name: "zz", Value: strings.Repeat("z", 32768)}})
+	require.ErrorIs(t, err, errTooLong)
+}
+
 func TestValidateAll(t *testing.T) {
 	t.Parallel()
 	c := catalog(t, nil)

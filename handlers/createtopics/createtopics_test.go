@@ -3,7 +3,9 @@ package createtopics
 import (
 	"context"
 	"errors"
+	"math"
 	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,4 +137,27 @@ func TestReserve(t *testing.T) {
 	})}, plain("a", "b"))
 	require.ErrorIs(t, err, spent)
 	require.Equal(t, "none", s.String())
+}
+
+// What a refusal quotes is cut, so that its length fits into 16 bits: longer texts made the rest of the answer unreadable.
+func TestLongValuesAreReadable(t *testing.T) {
+	t.Parallel()
+	h, _ := open(t)
+	long := strings.Repeat("x", math.MaxInt16)
+	req := plain("a", "b")
+	req.Version = 4
+	for i := range req.Topics {
+		req.Topics[i].Configs = []kmsg.CreateTopicsRequestTopicConfig{{Name: "retention.ms", Value: &long}}
+	}
+	answer, err := h.Handle(t.Context(), handler.Call{}, req)
+	require.NoError(t, err)
+	answer.SetVersion(4)
+	read := kmsg.NewPtrCreateTopicsResponse()
+	read.Version = 4
+	require.NoError(t, read.ReadFrom(answer.AppendTo(nil)))
+	require.Len(t, read.Topics, 2)
+	for i, topic := range read.Topics {
+		require.Equal(t, req.Topics[i].Topic, topic.Topic)
+		require.Contains(t, *topic.ErrorMessage, "Invalid value xxx")
+	}
 }
