@@ -109,7 +109,7 @@ func (c Config) of(l server.ListenerConfig) (f files, auth tls.ClientAuthType, e
 	case err == nil && auth == tls.NoClientCert:
 		f.clientCA = choice{} // nobody is asked
 	case f.clientCA.value == "" && err == nil:
-		err = fmt.Errorf("%s: %s needs tls.client_ca, the authorities of clients' certificates", chosen.key, chosen.value)
+		err = fmt.Errorf("%s: %s needs the authorities of clients' certificates; set tls.client_ca to a PEM file with theirs", chosen.key, chosen.value)
 	}
 	return f, auth, err
 }

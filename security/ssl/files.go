@@ -1,17 +1,14 @@
 package ssl
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/iggykafka/gateway/core/permissions"
@@ -43,7 +40,7 @@ type raw struct{ certificate, key, clientCA []byte }
 
 func (f files) read() (r raw, err error) {
 	if f.certificate.value == "" {
-		return r, errors.New("tls.certificate: is not set; a listener with TLS needs a certificate, a PEM file")
+		return r, errors.New("tls.certificate: is not set; a listener with TLS needs a certificate; set it to a PEM file")
 	}
 	var faults [3]error
 	r.certificate, faults[0] = f.certificate.read()
@@ -58,8 +55,11 @@ func (f files) read() (r raw, err error) {
 
 func (c choice) read() ([]byte, error) {
 	info, err := os.Stat(c.value)
-	if err == nil && !info.Mode().IsRegular() {
-		return nil, c.fault("is no regular file") // and reading it may never end
+	switch {
+	case err == nil && info.IsDir():
+		return nil, c.fault("is a folder; set %s to a PEM file", c.name())
+	case err == nil && !info.Mode().IsRegular():
+		return nil, c.fault("is no regular file; set %s to a PEM file", c.name()) // and reading it may never end
 	}
 	var file *os.File
 	if err == nil {
@@ -116,31 +116,24 @@ func (f files) keyFile() choice {
 }
 
 func (m *material) readCertificate(f files, r raw, now time.Time) error {
-	chain, err := certificates(f.certificate, r.certificate)
+	chain, err := f.chain(r)
 	if err != nil {
 		return err
 	}
-	keyFile := f.keyFile()
-	if err := checkKey(keyFile, r.key); err != nil {
+	if m.certificate, err = keyPair(f, r, chain); err != nil {
 		return err
 	}
-	if m.certificate, err = tls.X509KeyPair(r.certificate, r.key); err != nil {
-		reason := strings.TrimPrefix(err.Error(), "tls: ")
-		if strings.Contains(reason, "does not match") {
-			return keyFile.fault("is not the key of the first certificate of %s", f.certificate.value)
-		}
-		return keyFile.fault("does not fit: %s", reason)
-	}
-	m.ends = chain[0].NotAfter
-	for _, c := range chain {
-		if c.NotAfter.Before(m.ends) {
-			m.ends = c.NotAfter
+	first := 0 // to expire
+	for i, c := range chain {
+		if c.NotAfter.Before(chain[first].NotAfter) {
+			first = i
 		}
 	}
 	leaf := chain[0]
+	m.ends = chain[first].NotAfter
 	switch {
 	case now.After(m.ends):
-		return f.certificate.fault("has expired, at %s", m.ends.UTC().Format(time.RFC3339))
+		return f.certificate.expired(first, m.ends, now)
 	case now.Before(leaf.NotBefore):
 		m.warn("%s is not valid before %s; clients refuse it until then", f.certificate.value, leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
@@ -151,6 +144,17 @@ func (m *material) readCertificate(f files, r raw, now time.Time) error {
 		m.warn("%s is not for servers (extendedKeyUsage); clients refuse it", f.certificate.value)
 	}
 	return nil
+}
+
+// expired is the fault of a certificate, which is not the first one if an authority's
+// between it and one that clients know ends earlier.
+func (c choice) expired(number int, ends, now time.Time) error {
+	which := "has expired"
+	if number > 0 {
+		which = fmt.Sprintf("holds a certificate, number %d, that has expired", number+1)
+	}
+	return c.fault("%s, at %s; renew it, or correct the clock of this machine, which shows %s",
+		which, ends.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 }
 
 func serves(c *x509.Certificate) bool {
@@ -181,59 +185,4 @@ func (m *material) warnOfOthers(key, clientCA choice) {
 	if _, change := permissions.Others(clientCA.value); change {
 		m.warn("%s says whose certificates are good, and every user of this machine can change it; take that away, of the file and its folder (chmod o-w)", clientCA.value)
 	}
-}
-
-// checkKey says of a key what is wrong in words that help.
-func checkKey(c choice, content []byte) error {
-	for rest := content; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return c.fault("holds no private key in PEM")
-		}
-		switch {
-		case block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "":
-			return c.fault("holds an encrypted private key; decrypt it (openssl pkey) and guard the file by its permissions")
-		case block.Type == "PRIVATE KEY" || strings.HasSuffix(block.Type, " PRIVATE KEY"):
-			return nil
-		}
-	}
-}
-
-// certificates reads all certificates of a PEM file; there is at least one.
-func certificates(c choice, content []byte) (all []*x509.Certificate, err error) {
-	for rest := content; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		parsed, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, c.fault("holds a certificate, number %d, that cannot be read: %w", len(all)+1, err)
-		}
-		all = append(all, parsed)
-	}
-	switch {
-	case len(all) > 0:
-		return all, nil
-	case len(bytes.TrimSpace(content)) == 0:
-		return nil, c.fault("is empty")
-	case bytes.HasPrefix(content, []byte{0x30}) || bytes.HasPrefix(content, []byte{0xfe, 0xed}):
-		return nil, c.fault("holds no certificate in PEM; it looks like DER, PKCS#12 or a Java key store, which have to be converted (openssl)")
-	}
-	return nil, c.fault("holds no certificate in PEM")
-}
-
-func readAuthorities(c choice, content []byte) (*x509.CertPool, error) {
-	all, err := certificates(c, content)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	for _, authority := range all {
-		pool.AddCert(authority)
-	}
-	return pool, nil
 }

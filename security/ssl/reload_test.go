@@ -163,57 +163,6 @@ func TestPoll(t *testing.T) {
 	})
 }
 
-func TestFaultsAtTheStart(t *testing.T) {
-	t.Parallel()
-	ca := ssltest.NewAuthority(t)
-	good, other := ca.Issue(t, ssltest.Server()), ca.Issue(t, ssltest.Server())
-	expired := ca.Issue(t, ssltest.Server(), ssltest.Until(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)))
-	folder := t.TempDir()
-	file := func(name, content string) string {
-		path := filepath.Join(folder, name)
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		return path
-	}
-	cert, key := file("cert", string(good.Certificate)), file("key", string(good.Key))
-	for _, test := range []struct {
-		change func(*Config)
-		want   string
-	}{
-		{func(c *Config) { c.Certificate = "" }, "tls.certificate: is not set; a listener with TLS needs a certificate, a PEM file"},
-		{func(c *Config) { c.Certificate = folder + "/none" }, "tls.certificate: " + folder + "/none cannot be read: no such file or directory"},
-		{func(c *Config) { c.Certificate = folder }, "tls.certificate: " + folder + " is no regular file"},
-		{func(c *Config) { c.Certificate = file("empty", "\n") }, "tls.certificate: " + folder + "/empty is empty"},
-		{func(c *Config) { c.Certificate = key }, "tls.certificate: " + key + " holds no certificate in PEM"},
-		{func(c *Config) { c.Certificate = file("der", "\x30\x82") }, "tls.certificate: " + folder + "/der holds no certificate in PEM; it looks like DER, PKCS#12 or a Java key store, which have to be converted (openssl)"},
-		{func(c *Config) {
-			c.Certificate, c.Key = file("old", string(expired.Certificate)), file("oldkey", string(expired.Key))
-		}, "tls.certificate: " + folder + "/old has expired, at 2020-01-02T03:04:05Z"},
-		{func(c *Config) { c.Key = file("other", string(other.Key)) }, "tls.key: " + folder + "/other is not the key of the first certificate of " + cert},
-		{func(c *Config) { c.Key = cert }, "tls.key: " + cert + " holds no private key in PEM"},
-		{func(c *Config) {
-			c.Key = file("locked", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
-		}, "tls.key: " + folder + "/locked holds an encrypted private key; decrypt it (openssl pkey) and guard the file by its permissions"},
-		{func(c *Config) { c.Key = file("large", string(make([]byte, maxFile+1))) }, "tls.key: " + folder + "/large is larger than 1048576 bytes"},
-		{func(c *Config) { c.ClientAuth = "required" }, "tls.client_auth: required needs tls.client_ca, the authorities of clients' certificates"},
-		{func(c *Config) { c.ClientAuth, c.ClientCA = "requested", key }, "tls.client_ca: " + key + " holds no certificate in PEM"},
-		{func(c *Config) { c.ClientAuth, c.Certificate, c.Key = "required", folder+"/none", "" },
-			"tls.client_auth: required needs tls.client_ca, the authorities of clients' certificates\ntls.certificate: " + folder + "/none cannot be read: no such file or directory"},
-	} {
-		cfg := DefaultConfig()
-		cfg.Certificate, cfg.Key = cert, key
-		test.change(&cfg)
-		p, err := New(cfg, zap.NewNop(), nil)
-		require.NoError(t, err)
-		_, err = p.Open(server.ListenerConfig{})
-		require.EqualError(t, err, test.want)
-	}
-	cfg := Config{ClientAuth: "yes", MinVersion: "1.1", PrincipalMappingRules: "CN"}
-	_, err := New(cfg, zap.NewNop(), nil)
-	require.EqualError(t, err, `tls.client_auth: "yes" is none of none, requested, required
-tls.min_version: "1.1" is none of TLSv1.2, TLSv1.3
-tls.principal_mapping_rules: "CN" is no rule, from "CN" on; write RULE:pattern/replacement/ and L or U after it, or DEFAULT`)
-}
-
 // What works, but not well, is told at the start.
 func TestWarnings(t *testing.T) {
 	t.Parallel()

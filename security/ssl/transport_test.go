@@ -254,7 +254,7 @@ func TestListenersOwnKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.NotSame(t, first.source, third.(*transport).source)
 	_, err = p.Open(server.ListenerConfig{Certificate: own.Certificate})
-	require.EqualError(t, err, "certificate: "+own.Certificate+" holds no private key in PEM")
+	require.EqualError(t, err, "certificate: "+own.Certificate+" holds a certificate and no private key; set the listener's key to the PEM file with the private key")
 	require.NoError(t, second.Close())
 	require.NoError(t, third.Close())
 	require.Len(t, p.sources, 1)
