@@ -301,7 +301,7 @@ func demoSecurity() console.Security {
 	add("refused_logins_total", "mechanism", map[string]float64{"PLAIN": 4, "SCRAM-SHA-512": 131})
 	add("denied_operations_total", "api", map[string]float64{"CreateTopics": 2, "Fetch": 18})
 	add("connections_refused_total", "reason", map[string]float64{"max_connections": 0, "connection_creation_rate": 57})
-	return console.Security{Authorizer: "acls", Quotas: "stored", Mechanisms: []string{"OAUTHBEARER", "SCRAM-SHA-256", "SCRAM-SHA-512"}, Metrics: r}
+	return console.Security{Authorizer: "acls", Quotas: "stored", Metrics: r}
 }
 
 func demoSources(t testing.TB) console.Sources {
@@ -309,7 +309,7 @@ func demoSources(t testing.TB) console.Sources {
 	node.Advertise("kafka.example.com", 9092)
 	node.Listen([]settings.Listener{
 		{Name: "default", Protocol: "PLAINTEXT", Host: "127.0.0.1", Port: 9092},
-		{Name: "external", Protocol: "SASL_SSL", Host: "kafka.example.com", Port: 9093},
+		{Name: "external", Protocol: "SASL_SSL", Host: "kafka.example.com", Port: 9093, Mechanisms: []string{"OAUTHBEARER", "SCRAM-SHA-512"}},
 	})
 	return console.Sources{
 		Store: demoData(t), Groups: demoGroups(), Catalog: catalogOf(t), Node: node, APIs: demoAPIs(), Mix: demoMix(), Security: demoSecurity(), Version: "v0.3.0",

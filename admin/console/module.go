@@ -12,7 +12,6 @@ import (
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/dispatch"
-	"github.com/iggykafka/gateway/core/sasl"
 	"github.com/iggykafka/gateway/core/settings"
 	"github.com/iggykafka/gateway/core/topicconfig"
 	"github.com/iggykafka/gateway/security/authorizer"
@@ -43,7 +42,6 @@ type secured struct {
 	fx.In
 	Authorization authorizer.Config `optional:"true"`
 	Quotas        quotas.Config     `optional:"true"`
-	Sasl          *sasl.Sasl        `optional:"true"`
 	Metrics       *prometheus.Registry
 }
 
@@ -54,9 +52,6 @@ func (s secured) security() Security {
 	}
 	if s.Quotas.Keeper != quotas.None {
 		out.Quotas = s.Quotas.Keeper
-	}
-	if s.Sasl != nil {
-		out.Mechanisms = s.Sasl.Names()
 	}
 	return out
 }

@@ -45,7 +45,9 @@ type overviewPage struct {
 // shownListener is one of several listeners.
 type shownListener struct {
 	Name, Protocol, Address string
-	Connections             int64 // on the page of security alone
+	// On the page of security alone.
+	Mechanisms  []string
+	Connections int64
 }
 
 type stateCount struct {

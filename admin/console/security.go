@@ -18,8 +18,6 @@ import (
 type Security struct {
 	// Authorizer and Quotas are the names of those that decide; "" where there is none.
 	Authorizer, Quotas string
-	// Mechanisms are the ways to log in, by name.
-	Mechanisms []string
 	// Metrics are those of the gateway, which count what was refused.
 	Metrics prometheus.Gatherer
 }
@@ -75,7 +73,8 @@ func (c *Console) security(context.Context, *http.Request) (any, error) {
 	}
 	for _, l := range c.Node.Listeners() {
 		p.Listeners = append(p.Listeners, shownListener{
-			Name: l.Name, Protocol: l.Protocol, Address: net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port))), Connections: int64(connections[l.Name]),
+			Name: l.Name, Protocol: l.Protocol, Mechanisms: l.Mechanisms,
+			Address: net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port))), Connections: int64(connections[l.Name]),
 		})
 	}
 	failing := map[string]float64{}

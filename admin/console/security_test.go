@@ -16,8 +16,9 @@ func TestSecurity(t *testing.T) {
 	t.Parallel()
 	page := get(t, demoSources(t), "/console/security").Body.String()
 	for _, want := range []string{
-		"<strong>acls</strong> <span>authorizer</span>", "OAUTHBEARER, SCRAM-SHA-256, SCRAM-SHA-512",
-		`<th scope="row">external</th><td>SASL_SSL</td><td><code>kafka.example.com:9093</code></td><td class="number">214</td>`,
+		"<strong>acls</strong> <span>authorizer</span>",
+		`<th scope="row">default</th><td>PLAINTEXT</td><td><span class="quiet">none</span></td>`,
+		`<th scope="row">external</th><td>SASL_SSL</td><td>OAUTHBEARER, SCRAM-SHA-512</td><td><code>kafka.example.com:9093</code></td><td class="number">214</td>`,
 		"/etc/kafka-gateway/tls.crt", "(1 month from now)",
 		"<strong>135</strong> <span>logins refused</span>", "<strong>20</strong> <span>operations denied</span>",
 		"<dt>connection_creation_rate</dt><dd>57</dd>",

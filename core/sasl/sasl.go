@@ -86,9 +86,18 @@ func choose(names []string, all []Mechanism) ([]Mechanism, error) {
 	return chosen, errors.Join(faults...)
 }
 
-// Names returns the mechanisms that listeners may offer, in the order of the
-// configuration.
-func (s *Sasl) Names() []string { return namesOf(s.mechanisms) }
+// Offered returns the mechanisms of a listener that lists these, in the order of the
+// configuration; none stands for all that are configured.
+func (s *Sasl) Offered(mechanisms []string) []string { return namesOf(s.offered(mechanisms)) }
+
+func (s *Sasl) offered(mechanisms []string) []Mechanism {
+	if len(mechanisms) == 0 {
+		return s.mechanisms
+	}
+	return slices.DeleteFunc(slices.Clone(s.mechanisms), func(m Mechanism) bool {
+		return !slices.Contains(mechanisms, m.Name())
+	})
+}
 
 // MaxToken is the longest token of a client, in bytes.
 func (s *Sasl) MaxToken() int { return s.cfg.MaxTokenSize }
@@ -112,13 +121,7 @@ func (s *Sasl) Check(mechanisms []string) error {
 // mechanisms; none stands for all that are configured. who is the client as its
 // connection tells.
 func (s *Sasl) Session(who security.Requester, mechanisms []string) dispatch.Session {
-	offered := s.mechanisms
-	if len(mechanisms) > 0 {
-		offered = slices.DeleteFunc(slices.Clone(offered), func(m Mechanism) bool {
-			return !slices.Contains(mechanisms, m.Name())
-		})
-	}
-	return &session{sasl: s, who: who, offered: offered}
+	return &session{sasl: s, who: who, offered: s.offered(mechanisms)}
 }
 
 func namesOf(mechanisms []Mechanism) []string {

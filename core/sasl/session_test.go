@@ -363,6 +363,8 @@ func TestAnyOrder(t *testing.T) {
 func TestMechanismsOfAListener(t *testing.T) {
 	t.Parallel()
 	sasls := sasltest.New(t, nil)
+	require.Equal(t, []string{"OTHER"}, sasls.Offered([]string{"OTHER"}))
+	require.Equal(t, []string{"WORDS", "OTHER"}, sasls.Offered(nil))
 	names, code := sasls.Session(client, []string{"OTHER"}).Handshake(1, "WORDS")
 	require.Equal(t, []string{"OTHER"}, names)
 	require.EqualValues(t, 33, code)

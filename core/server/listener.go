@@ -16,6 +16,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/core/settings"
 )
 
 // The protocols that the server itself has.
@@ -131,6 +132,15 @@ func (l *listener) take(ln net.Listener) {
 	l.ln = ln
 	host, port := advertised(l.cfg.Advertise, ln.Addr().(*net.TCPAddr))
 	l.at = handler.Listener{Name: l.cfg.Name, Protocol: l.cfg.Protocol, Host: host, Port: port}
+}
+
+// shown is the listener as others in the gateway see it.
+func (l *listener) shown() settings.Listener {
+	shown := settings.Listener{Name: l.at.Name, Protocol: l.at.Protocol, Host: l.at.Host, Port: l.at.Port}
+	if l.protocol.Login {
+		shown.Mechanisms = l.s.with.logins.Offered(l.cfg.Mechanisms)
+	}
+	return shown
 }
 
 // close closes what open opened.

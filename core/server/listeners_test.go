@@ -49,6 +49,8 @@ func TestSeveralListeners(t *testing.T) {
 	require.Equal(t, bound[0].Port, port)
 	require.Len(t, r.node.Listeners(), 3)
 	require.Equal(t, settings.Listener{Name: "external", Protocol: "GREETING", Host: "kafka.example.com", Port: 29093}, r.node.Listeners()[1])
+	require.Nil(t, r.node.Listeners()[0].Mechanisms)
+	require.Equal(t, []string{"WORD"}, r.node.Listeners()[2].Mechanisms)
 	require.NoError(t, r.Stop(context.Background()))
 	require.EqualValues(t, 1, g.closed.Load())
 }

@@ -42,6 +42,9 @@ type Logins interface {
 	// Check says what is wrong with the mechanisms of a listener: one that is not
 	// configured, or, where none is listed, that none is. Nil when they will do.
 	Check(mechanisms []string) error
+	// Offered returns the mechanisms that a listener offers which lists these, in the
+	// order in which clients are told of them; none stands for all that are configured.
+	Offered(mechanisms []string) []string
 	// MaxToken is the longest token of a client, in bytes. Until it is logged in, a
 	// client may send nothing that is longer, but for the header.
 	MaxToken() int

@@ -104,6 +104,13 @@ func (*logins) Check(mechanisms []string) error {
 	return nil
 }
 
+func (*logins) Offered(mechanisms []string) []string {
+	if len(mechanisms) > 0 {
+		return mechanisms
+	}
+	return []string{"WORD", "OTHER"}
+}
+
 func (*logins) MaxToken() int { return 8 << 10 }
 
 type session struct {

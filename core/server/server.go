@@ -157,7 +157,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.node.Advertise(s.listeners[0].at.Host, s.listeners[0].at.Port)
 	var open []settings.Listener
 	for _, l := range s.listeners {
-		open = append(open, settings.Listener(l.at))
+		open = append(open, l.shown())
 	}
 	s.node.Listen(open)
 	for _, l := range s.listeners {

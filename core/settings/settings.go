@@ -66,6 +66,9 @@ type Listener struct {
 	// Host and Port are what its clients are told to connect to.
 	Host string
 	Port int32
+	// Mechanisms are the ways of SASL to log in that it offers; none where nobody
+	// logs in by SASL.
+	Mechanisms []string
 }
 
 // Listen sets the listeners that are open. The server calls it before it accepts.
