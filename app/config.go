@@ -88,7 +88,7 @@ type SASL struct {
 
 // Validate reports every value that cannot work, one line each.
 func (s SASL) Validate() error {
-	return errors.Join(s.Logins.Validate(), s.Iggy.Validate(), s.OAuthBearer.Validate())
+	return errors.Join(s.Logins.Validate(), s.Users.Validate(), s.Iggy.Validate(), s.OAuthBearer.Validate())
 }
 
 // Message is the section "message".
@@ -137,7 +137,8 @@ func DefaultConfig() Config {
 		Telemetry: telemetry.DefaultConfig(),
 
 		SASL: SASL{
-			Logins: sasl.DefaultConfig(), Plain: plain.DefaultConfig(), Iggy: iggyusers.DefaultConfig(), OAuthBearer: oauthbearer.DefaultConfig(),
+			Logins: sasl.DefaultConfig(), Users: users.DefaultConfig(), Plain: plain.DefaultConfig(),
+			Iggy: iggyusers.DefaultConfig(), OAuthBearer: oauthbearer.DefaultConfig(),
 		},
 		Authorization: authorizer.DefaultConfig(),
 		Quotas:        quotas.DefaultConfig(),

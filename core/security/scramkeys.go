@@ -97,6 +97,10 @@ type ScramFakes interface {
 	ScramFakeSecret() []byte
 }
 
+// MaxScramName is the longest name of a user, in bytes. What a client says first when it
+// logs in has room for few more.
+const MaxScramName = 4096
+
 // MaxScramSalt is the longest salt of a credential, in bytes. Kafka's tools make 26.
 const MaxScramSalt = 1024
 

@@ -76,7 +76,7 @@ func (a alterer) alter(ctx context.Context, call handler.Call, req *request) (*r
 		if err == nil {
 			err = a.users.AlterScramCredentials(ctx, changes)
 		}
-		p.fail(errcode.Topics(err))
+		p.fail(errcode.Refusal(err))
 	}
 	resp := kmsg.NewPtrAlterUserSCRAMCredentialsResponse()
 	resp.Results = p.results
@@ -87,6 +87,7 @@ func (a alterer) alter(ctx context.Context, call handler.Call, req *request) (*r
 var (
 	emptyName     = fault(kerr.UnacceptableCredential, "Username must not be empty")
 	oddName       = fault(kerr.UnacceptableCredential, "Username must be UTF-8")
+	longName      = fault(kerr.UnacceptableCredential, "Username is too long")
 	noMechanism   = fault(kerr.UnsupportedSaslMechanism, "Unknown SCRAM mechanism")
 	missing       = fault(kerr.ResourceNotFound, "Attempt to delete a user credential that does not exist")
 	tooFew        = fault(kerr.UnacceptableCredential, "Too few iterations")
@@ -137,6 +138,8 @@ func (p *plan) upsert(u *upsertion) {
 		why := p.checkUser(u.Name, u.Mechanism)
 		switch {
 		case why != nil:
+		case len(u.Name) > security.MaxScramName: // it may be deleted
+			why = longName
 		case u.Iterations < security.MinScramIterations:
 			why = tooFew
 		case u.Iterations > security.MaxScramIterations:
@@ -205,11 +208,15 @@ func (p *plan) changes() []security.ScramChange {
 	return changes
 }
 
-// fail gives the code, if it is one, to all users that were to be changed.
-func (p *plan) fail(code int16) {
+// fail gives the code, if it is one, and the message to all users that were to be
+// changed.
+func (p *plan) fail(code int16, message *string) {
+	if code == 0 {
+		return
+	}
 	for i := range p.results {
 		if p.results[i].ErrorCode == 0 {
-			p.results[i].ErrorCode = code
+			p.results[i].ErrorCode, p.results[i].ErrorMessage = code, message
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
@@ -139,6 +140,21 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int16{"fits": 0, "long": 93, "empty": 93, "\xff": 93}, codes(t, resp))
 	require.Equal(t, "\"fits\" map[1:4096]\n", list(t, users))
+}
+
+// A name is bounded where it is kept, and the keeper of users says in its own words why there is no room for more.
+func TestManyUsers(t *testing.T) {
+	t.Parallel()
+	users := &securitytest.Users{}
+	longest := strings.Repeat("u", security.MaxScramName)
+	resp, err := New(users).Handle(t.Context(), handler.Call{}, set(longest, longest+"u"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int16{longest: 0, longest + "u": 93}, codes(t, resp))
+	users.Err = security.Refuse(kerr.PolicyViolation, "full")
+	resp, err = New(users).Handle(t.Context(), handler.Call{}, set("alice"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int16{"alice": 44}, codes(t, resp))
+	require.Equal(t, "full", *resp.(*kmsg.AlterUserSCRAMCredentialsResponse).Results[0].ErrorMessage)
 }
 
 // A budget that is spent closes the connection before anything is changed.

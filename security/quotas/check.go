@@ -55,6 +55,9 @@ func invalid(format string, args ...any) error {
 	return security.Refuse(kerr.InvalidRequest, format, args...)
 }
 
+// longestEntity bounds a user, client id or address with a quota, in bytes.
+const longestEntity = 4096
+
 // checkEntity returns the quotas that an entity may have.
 func checkEntity(e security.QuotaEntity) (map[string]ranges, error) {
 	if len(e) == 0 {
@@ -66,8 +69,13 @@ func checkEntity(e security.QuotaEntity) (map[string]ranges, error) {
 		default:
 			return nil, invalid("Unhandled client quota entity type: %s", kind)
 		}
-		if name := e[kind]; name != nil && *name == "" {
+		name := e[kind]
+		switch {
+		case name == nil: // the default
+		case *name == "":
 			return nil, invalid("Empty %s not supported", kind)
+		case len(*name) > longestEntity:
+			return nil, invalid("A %s of %d bytes is not supported, limit %d", kind, len(*name), longestEntity)
 		}
 	}
 	ip, isIP := e[ipType]

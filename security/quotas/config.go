@@ -46,11 +46,14 @@ type Config struct {
 	// ones of a user share accounts until others have been idle for all windows (default 100000). One
 	// takes about half a KiB.
 	MaxAccounts int `koanf:"max_accounts"`
+	// MaxQuotas is the most users, client ids and addresses, with defaults and pairs,
+	// that clients may set quotas for (default 10000; 0: any number).
+	MaxQuotas int `koanf:"max_quotas"`
 }
 
 // DefaultConfig returns the section of a gateway that was told nothing.
 func DefaultConfig() Config {
-	return Config{Keeper: Stored, Windows: 11, WindowSize: time.Second, MaxAccounts: 100_000}
+	return Config{Keeper: Stored, Windows: 11, WindowSize: time.Second, MaxAccounts: 100_000, MaxQuotas: 10_000}
 }
 
 // The most that the section allows.
@@ -87,6 +90,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxAccounts < 1 {
 		fault("max_accounts", "%d is out of range; set 1 or more", c.MaxAccounts)
+	}
+	if c.MaxQuotas < 0 {
+		fault("max_quotas", "%d is out of range; set 0 for any number, or more", c.MaxQuotas)
 	}
 	return errors.Join(faults...)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kerr"
+
 	"github.com/iggykafka/gateway/core/security"
 )
 
@@ -70,7 +72,8 @@ func compare(a, b security.QuotaEntity) int {
 }
 
 // AlterQuotas implements security.QuotaList. Changes that are right are made in one
-// step, those of one entity in their order.
+// step, those of one entity in their order. One that would make an entity more than
+// there may be is refused.
 func (q *Quotas) AlterQuotas(ctx context.Context, changes []security.QuotaChange, validateOnly bool) []error {
 	errs := make([]error, len(changes))
 	q.changing.Lock()
@@ -92,6 +95,8 @@ func (q *Quotas) AlterQuotas(ctx context.Context, changes []security.QuotaChange
 		case len(after.Values) == 0:
 			delete(list, name)
 			stored[name] = nil
+		case len(before.Values) == 0 && q.config.MaxQuotas > 0 && len(list) >= q.config.MaxQuotas:
+			errs[i] = security.Refuse(kerr.PolicyViolation, "There are quotas of %d entities; quotas.max_quotas is %d.", len(list), q.config.MaxQuotas)
 		default:
 			list[name], stored[name] = after, mustJSON(after.Values)
 		}

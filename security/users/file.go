@@ -3,8 +3,9 @@ package users
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/iggykafka/gateway/core/permissions"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/internal/filewatch"
+	"github.com/iggykafka/gateway/internal/smallfile"
 )
 
 // maxFile is the largest users file, in bytes: about 100,000 users.
@@ -67,9 +69,12 @@ func same(a, b os.FileInfo) bool {
 
 // readFile puts the users of the file in force.
 func (s *Store) readFile() error {
-	raw, err := slurp(s.file)
+	raw, err := smallfile.Read(s.file, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; \"kafka-gateway scram NAME\" prints what belongs into it", err)
+	}
 	if err != nil {
-		return fmt.Errorf("sasl.users_file: %w", err)
+		return fmt.Errorf("sasl.users_file: %s %w", s.file, err)
 	}
 	fixed, names, err := parseFile(raw)
 	if err != nil {
@@ -96,23 +101,13 @@ func (s *Store) warnOfOthers() {
 	}
 }
 
-func slurp(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(raw) > maxFile {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxFile)
-	}
-	return raw, err
-}
-
 // parseFile reads all lines. An error names the line and has nothing of it.
 func parseFile(raw []byte) (map[id]security.ScramCredential, map[string]bool, error) {
 	found, names := map[id]security.ScramCredential{}, map[string]bool{}
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff")) // as some editors begin a file
+	if bytes.HasPrefix(raw, []byte{0xff, 0xfe}) {
+		return nil, nil, errors.New("is in UTF-16, as some shells of Windows write; convert it to UTF-8")
+	}
 	lines := bufio.NewScanner(bytes.NewReader(raw))
 	lines.Buffer(nil, maxFile)
 	n := 0
@@ -124,10 +119,10 @@ func parseFile(raw []byte) (map[id]security.ScramCredential, map[string]bool, er
 		}
 		key, c, err := parseLine(line)
 		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: the line %w", n, err)
+			return nil, nil, fmt.Errorf("line %d: the line %w; \"kafka-gateway scram NAME\" prints lines that are right", n, err)
 		}
 		if _, twice := found[key]; twice {
-			return nil, nil, fmt.Errorf("line %d: the user has a credential of this mechanism already", n)
+			return nil, nil, fmt.Errorf("line %d: the user has a credential of this mechanism already; remove one of the two lines", n)
 		}
 		c.Fixed = true
 		found[key], names[key.user] = c, true

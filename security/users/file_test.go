@@ -53,12 +53,12 @@ func TestPoll(t *testing.T) {
 		require.Equal(t, []string{"info "}, told())
 		require.True(t, knows("bob"))
 		write(of("alice"), "bob")
-		const broken = "line 2: the line is not name:MECHANISM$iterations:salt$storedkey:serverkey"
+		const broken = "line 2: the line is not name:MECHANISM$iterations:salt$storedkey:serverkey; \"kafka-gateway scram NAME\" prints lines that are right"
 		require.Equal(t, []string{"error " + path + ": " + broken}, told())
 		write(of("alice"), "bob:")
 		require.Equal(t, []string{"error " + path + ": " + broken}, told(), "another file with the same fault")
 		require.NoError(t, os.Remove(path))
-		require.Equal(t, []string{"error open " + path + ": no such file or directory"}, told())
+		require.Equal(t, []string{"error " + path + " cannot be read: no such file or directory; \"kafka-gateway scram NAME\" prints what belongs into it"}, told())
 		require.True(t, knows("bob"))
 		write(of("carol"))
 		require.Equal(t, []string{"info "}, told())

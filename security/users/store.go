@@ -25,6 +25,7 @@ const kind = "scram"
 type Store struct {
 	entries backend.Entries
 	file    string
+	most    int // credentials that may be stored; 0: any number
 	log     *zap.Logger
 
 	watch *filewatch.Watch // of the file, once it has been read
@@ -46,7 +47,7 @@ type Store struct {
 // New returns a store over entries; Start fills it. The file may be "" for none.
 func New(c Config, entries backend.Entries, log *zap.Logger) *Store {
 	return &Store{
-		entries: entries, file: c.UsersFile, log: log,
+		entries: entries, file: c.UsersFile, most: c.MaxCredentials, log: log,
 		changing: make(chan struct{}, 1),
 		stored:   map[id]security.ScramCredential{}, shapes: shapes{},
 	}
@@ -184,6 +185,9 @@ func (s *Store) AlterScramCredentials(ctx context.Context, changes []security.Sc
 		if change.Credential != nil {
 			values[name] = []byte(format(change.Mechanism, *change.Credential))
 		}
+	}
+	if err := s.room(changes); err != nil {
+		return err
 	}
 	fakes := s.newFakes(values)
 	if err := s.entries.ChangeEntries(ctx, kind, values); err != nil {

@@ -273,13 +273,16 @@ func TestWrongFile(t *testing.T) {
 		require.ErrorContains(t, err, "sasl.users_file: "+path+": "+want)
 		requireNoKeys(t, err.Error(), c)
 	}
-	missing := filepath.Join(t.TempDir(), "users")
-	err := users.New(users.Config{UsersFile: missing}, &entries{}, zap.NewNop()).Start(t.Context())
-	require.ErrorContains(t, err, "sasl.users_file: open "+missing+": no such file")
-	err = users.New(users.Config{UsersFile: "/nowhere/users"}, &entries{}, zap.NewNop()).Start(t.Context())
-	require.ErrorContains(t, err, "sasl.users_file: open /nowhere/users: no such file")
-	err = users.New(users.Config{UsersFile: t.TempDir()}, &entries{}, zap.NewNop()).Start(t.Context())
-	require.ErrorContains(t, err, "is a directory")
+	for path, want := range map[string]string{
+		filepath.Join(t.TempDir(), "users"): ` cannot be read: no such file or directory; "kafka-gateway scram NAME" prints what belongs into it`,
+		"/nowhere/users":                    ` cannot be read: no such file or directory; "kafka-gateway scram NAME" prints what belongs into it`,
+		t.TempDir():                         " is a folder, not a file",
+		os.DevNull:                          " is no regular file",
+		file(t, "\xff\xfea\x00:\x00"):       ": is in UTF-16, as some shells of Windows write; convert it to UTF-8",
+	} {
+		err := users.New(users.Config{UsersFile: path}, &entries{}, zap.NewNop()).Start(t.Context())
+		require.EqualError(t, err, "sasl.users_file: "+path+want)
+	}
 }
 
 // The file is read again when it changes, however that is done. While it is wrong
