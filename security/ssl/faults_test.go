@@ -30,8 +30,8 @@ func TestFaultsAtTheStart(t *testing.T) {
 		want   string
 	}{
 		{func(c *Config) { c.Certificate = "" }, "tls.certificate: is not set; a listener with TLS needs a certificate; set it to a PEM file"},
-		{func(c *Config) { c.Certificate = folder + "/none" }, "tls.certificate: " + folder + "/none cannot be read: no such file or directory"},
-		{func(c *Config) { c.Certificate = folder }, "tls.certificate: " + folder + " is a folder; set tls.certificate to a PEM file"},
+		{func(c *Config) { c.Certificate = folder + "/none" }, "tls.certificate: " + folder + "/none cannot be read: no such file or directory; set tls.certificate to a PEM file"},
+		{func(c *Config) { c.Certificate = folder }, "tls.certificate: " + folder + " is a folder, not a file; set tls.certificate to a PEM file"},
 		{func(c *Config) { c.Certificate = file("empty", "\n") }, "tls.certificate: " + folder + "/empty is empty; set tls.certificate to the PEM file with the certificate"},
 		{func(c *Config) { c.Certificate = key }, "tls.certificate: " + key + " holds no certificate, but a private key; set tls.certificate to the PEM file with the certificate"},
 		{func(c *Config) { c.Certificate, c.Key = key, cert }, "tls.certificate: " + key + " holds the private key, and " + cert + " the certificate; exchange tls.certificate and tls.key"},
@@ -57,11 +57,11 @@ func TestFaultsAtTheStart(t *testing.T) {
 		{func(c *Config) {
 			c.Key = file("locked", "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
 		}, "tls.key: " + folder + "/locked holds an encrypted private key; decrypt it (openssl pkey) and guard the file by its permissions"},
-		{func(c *Config) { c.Key = file("large", string(make([]byte, maxFile+1))) }, "tls.key: " + folder + "/large is larger than 1048576 bytes"},
+		{func(c *Config) { c.Key = file("large", string(make([]byte, maxFile+1))) }, "tls.key: " + folder + "/large is larger than 1048576 bytes; set tls.key to a PEM file"},
 		{func(c *Config) { c.ClientAuth = "required" }, "tls.client_auth: required needs the authorities of clients' certificates; set tls.client_ca to a PEM file with theirs"},
 		{func(c *Config) { c.ClientAuth, c.ClientCA = "requested", key }, "tls.client_ca: " + key + " holds no certificate, but a private key; set tls.client_ca to the PEM file with the certificate"},
 		{func(c *Config) { c.ClientAuth, c.Certificate, c.Key = "required", folder+"/none", "" },
-			"tls.client_auth: required needs the authorities of clients' certificates; set tls.client_ca to a PEM file with theirs\ntls.certificate: " + folder + "/none cannot be read: no such file or directory"},
+			"tls.client_auth: required needs the authorities of clients' certificates; set tls.client_ca to a PEM file with theirs\ntls.certificate: " + folder + "/none cannot be read: no such file or directory; set tls.certificate to a PEM file"},
 	} {
 		cfg := DefaultConfig()
 		cfg.Certificate, cfg.Key = cert, key

@@ -6,12 +6,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"time"
 
 	"github.com/iggykafka/gateway/core/permissions"
+	"github.com/iggykafka/gateway/internal/smallfile"
 )
 
 // maxFile bounds a PEM file, in bytes: hundreds of authorities.
@@ -54,31 +52,9 @@ func (f files) read() (r raw, err error) {
 }
 
 func (c choice) read() ([]byte, error) {
-	info, err := os.Stat(c.value)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, c.fault("is a folder; set %s to a PEM file", c.name())
-	case err == nil && !info.Mode().IsRegular():
-		return nil, c.fault("is no regular file; set %s to a PEM file", c.name()) // and reading it may never end
-	}
-	var file *os.File
-	if err == nil {
-		file, err = os.Open(c.value)
-	}
+	content, err := smallfile.Read(c.value, maxFile)
 	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err // the path is told already
-		}
-		return nil, c.fault("cannot be read: %w", err)
-	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, c.fault("cannot be read: %w", err)
-	case len(content) > maxFile:
-		return nil, c.fault("is larger than %d bytes", maxFile)
+		return nil, c.fault("%w; set %s to a PEM file", err, c.name())
 	}
 	return content, nil
 }

@@ -21,7 +21,7 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		found, names, err := parseFile(raw)
 		if err != nil {
-			require.Regexp(t, `^line \d+: the (line|user) [a-zA-Z0-9 :;,.#$-]*$`, err.Error())
+			require.Regexp(t, `^line \d+: the (line|user) [a-zA-Z0-9 :;,.#$"-]*$`, err.Error())
 			return
 		}
 		var again bytes.Buffer
