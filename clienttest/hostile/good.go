@@ -21,6 +21,7 @@ type good struct {
 	*rawclient.Conn
 	name     string
 	offset   int64
+	began    int64  // ms since the epoch: the time of its records, which retention leaves alone
 	versions []byte // the whole answer to ApiVersions
 }
 
@@ -30,7 +31,7 @@ func newGood(d Door, name string) (*good, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &good{Conn: rawclient.New(nc, "good"), name: name}
+	g := &good{Conn: rawclient.New(nc, "good"), name: name, began: time.Now().UnixMilli()}
 	create := kmsg.NewPtrCreateTopicsRequest()
 	create.Version, create.TimeoutMillis = 4, 10_000
 	create.Topics = []kmsg.CreateTopicsRequestTopic{{Topic: name, NumPartitions: 1, ReplicationFactor: 1}}
@@ -93,7 +94,7 @@ func (g *good) metadata() error {
 
 // batch is the record of an offset.
 func (g *good) batch() []byte {
-	return recordtest.Values(fmt.Sprintf("%s %d", g.name, g.offset)).Bytes()
+	return recordtest.Values(fmt.Sprintf("%s %d", g.name, g.offset)).At(g.began).Bytes()
 }
 
 func (g *good) produce() error {

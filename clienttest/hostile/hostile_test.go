@@ -70,6 +70,7 @@ func TestHostileClients(t *testing.T) {
 		c.Topics.MaxNewPartitions = 200
 		// On disk: the logs of records and of the metadata store would be most of the heap.
 		c.Storage.Backend, c.Storage.Dir = "embedded", t.TempDir()
+		c.Storage.RetentionInterval = time.Second
 	})
 	handlers := handlersOf(t)
 	attack(t, gate, handlers, seed+1, time.Second, new(Counts), new(atomic.Int64)) // what is made once is there
