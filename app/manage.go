@@ -18,6 +18,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend/iggy"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/iggypermissions"
 )
 
 // managing tells whether a command line is one of those that manage a running
@@ -155,14 +156,17 @@ func (l loaded) files() (all []doctor.File) {
 func (l loaded) inspectIggy(ctx context.Context) []doctor.Finding {
 	defer stdlog.SetOutput(stdlog.Writer())
 	stdlog.SetOutput(io.Discard) // where the Iggy SDK tells of each login
-	advice, err := iggy.Inspect(ctx, l.Iggy, zap.NewNop())
+	advice, err := iggy.Inspect(ctx, l.Iggy, l.Authorization.Authorizer == iggypermissions.Name, zap.NewNop())
 	if err != nil {
 		return []doctor.Finding{{Check: "iggy", Status: doctor.Fail, Text: err.Error(), Remedy: "start the Iggy server, or correct the section iggy of the configuration"}}
 	}
 	findings := []doctor.Finding{{Check: "iggy", Status: doctor.OK, Text: "the Iggy server at " + l.Iggy.Address + " lets the gateway in"}}
 	for _, a := range advice {
 		finding := doctor.Finding{Check: "iggy", Status: doctor.Note}
-		if a.Serious {
+		switch {
+		case a.Fatal:
+			finding.Status = doctor.Fail
+		case a.Serious:
 			finding.Status = doctor.Warn
 		}
 		finding.Text, finding.Remedy, _ = strings.Cut(a.Text, "; ")

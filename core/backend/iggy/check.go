@@ -32,6 +32,8 @@ const (
 
 // Advice is what is to be said of a server's settings.
 type Advice struct {
+	// Fatal: the gateway does not start.
+	Fatal bool
 	// Serious: data is lost, or something does not work.
 	Serious bool
 	// Text says what there is and what to do.
@@ -81,7 +83,11 @@ func (s *Store) check(ctx context.Context) {
 // that may run: as the start does, but for the topics. It leaves a message of 256
 // KiB or more in the topic "check" of the internal stream, if a
 // gateway has used that. An error says that the server cannot be asked.
-func Inspect(ctx context.Context, cfg Config, log *zap.Logger) ([]Advice, error) {
+//
+// users says that the gateway is to ask what users may do (authorization.authorizer:
+// iggy). Whoever has the server check passwords (sasl.plain.passwords: iggy) needs no
+// permission for it: each is a login of its own.
+func Inspect(ctx context.Context, cfg Config, users bool, log *zap.Logger) ([]Advice, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	c, err := connect(ctx, cfg, log)
@@ -93,6 +99,9 @@ func Inspect(ctx context.Context, cfg Config, log *zap.Logger) ([]Advice, error)
 	i := inspector{cfg, c, func(a Advice) { advice = append(advice, a) }}
 	i.checkServer(ctx)
 	i.checkAddress(ctx)
+	if users {
+		i.checkUsers(ctx)
+	}
 	if topics, err := c.Topics(ctx, cfg.InternalStream); err == nil && len(topics) > 0 {
 		i.checkSaving(ctx)
 	} else {
@@ -141,6 +150,17 @@ func (i inspector) checkServer(ctx context.Context) {
 	case err == nil && stats.IggyServerVersion != knownVersion:
 		i.warn("the gateway was made for another version of Iggy; read docs/iggy.md before data depends on it",
 			zap.String("version", stats.IggyServerVersion), zap.String("made_for", knownVersion))
+	}
+}
+
+// checkUsers looks whether the server tells who its users are and what they may do.
+func (i inspector) checkUsers(ctx context.Context) {
+	switch _, err := i.server.UserNames(ctx); {
+	case client.Code(err) == ierror.UnauthorizedCode:
+		i.tell(Advice{Fatal: true, Serious: true, Fields: []zap.Field{zap.String("user", i.cfg.Username)},
+			Text: "the user may not read users, so that the gateway does not start with authorization.authorizer: iggy; give it the permission read_users"})
+	case err != nil:
+		i.note("the gateway cannot see whether its user may read users, which authorization.authorizer: iggy needs; look again when the Iggy server answers", zap.Error(err))
 	}
 }
 

@@ -70,7 +70,7 @@ func TestInspect(t *testing.T) {
 	t.Parallel()
 	cfg := DefaultConfig()
 	cfg.Address, cfg.Username, cfg.Password = iggytest.Real(t, iggytest.NoFsync(), iggytest.Lossy(1)).Address(), iggytest.Username, iggytest.Password
-	advice, err := Inspect(t.Context(), cfg, zap.NewNop())
+	advice, err := Inspect(t.Context(), cfg, false, zap.NewNop())
 	require.NoError(t, err)
 	require.Len(t, advice, 1, "nothing is written where no gateway has been")
 	require.False(t, advice[0].Serious)
@@ -81,14 +81,14 @@ func TestInspect(t *testing.T) {
 	s := New(cfg, catalog, Options{unchecked: true})
 	require.NoError(t, s.Start(t.Context()))
 	defer func() { require.NoError(t, s.Close()) }()
-	advice, err = Inspect(t.Context(), cfg, zap.NewNop())
+	advice, err = Inspect(t.Context(), cfg, false, zap.NewNop())
 	require.NoError(t, err)
 	require.Len(t, advice, 1)
 	require.True(t, advice[0].Serious)
 	require.Contains(t, advice[0].Text, "Iggy answers before it saves messages")
 
 	cfg.Password = "wrong"
-	_, err = Inspect(t.Context(), cfg, zap.NewNop())
+	_, err = Inspect(t.Context(), cfg, false, zap.NewNop())
 	require.ErrorContains(t, err, "iggy.password")
 }
 
@@ -101,13 +101,13 @@ func TestInspectWhileIggyIsAway(t *testing.T) {
 	cfg.ConnectTimeout = 200 * time.Millisecond
 	server.Pause()
 	began := time.Now()
-	_, err := Inspect(t.Context(), cfg, zap.NewNop())
+	_, err := Inspect(t.Context(), cfg, false, zap.NewNop())
 	require.ErrorContains(t, err, "iggy.address: no connection to the Iggy server at "+server.Address())
 	require.ErrorContains(t, err, "did not answer in time")
 	require.Less(t, time.Since(began), checkTimeout/2)
 	server.Resume()
 	server.Kill()
 	cfg.ConnectTimeout = time.Hour
-	_, err = Inspect(t.Context(), cfg, zap.NewNop())
+	_, err = Inspect(t.Context(), cfg, false, zap.NewNop())
 	require.ErrorContains(t, err, "connection refused")
 }
