@@ -89,6 +89,8 @@ func (c Config) Validate() error {
 		if err := checkURL(u); err != nil {
 			fault("jwks", "%v", err)
 		}
+	} else if strings.Contains(c.JWKS, "://") { // not shown: it may have a password in it
+		fault("jwks", "is no URL that can be read; set it to one such as https://HOST/PATH, or to the path of a file")
 	}
 	if c.JWKS != "" {
 		c.checkExpected(fault)
@@ -127,8 +129,15 @@ func (c Config) checkExpected(fault func(key, format string, args ...any)) {
 	}
 }
 
-// warn tells of tokens that are let in whoever they were made for.
+// warn tells of tokens that are let in whoever they were made for, and of a section that
+// is of no use.
 func (c Config) warn(log *zap.Logger) {
+	if c.JWKS == "" {
+		if c.Issuer != "" || len(c.Audience)+len(c.Scope) > 0 {
+			log.Warn("nobody can log in by OAUTHBEARER, though the section says whose tokens are good; set sasl.oauthbearer.jwks")
+		}
+		return
+	}
 	if c.Issuer == "" {
 		log.Warn("tokens of any issuer are good that has its keys in the set; set sasl.oauthbearer.expected_issuer")
 	}
@@ -151,9 +160,9 @@ func (c Config) url() (*url.URL, bool) {
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Host == "":
-		return errors.New("the URL has no host")
+		return errors.New("the URL has no host; set it to one such as https://HOST/PATH")
 	case u.User != nil:
-		return errors.New("the URL has a password in it, which would be shown in logs")
+		return errors.New("the URL has a password in it, which would be shown in logs; take it out")
 	case u.Scheme == "https", u.Scheme == "http" && loopback(u.Hostname()):
 		return nil
 	case u.Scheme == "http":

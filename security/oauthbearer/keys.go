@@ -35,11 +35,13 @@ var errKey = fmt.Errorf("%w: the set has no such key", jwkset.ErrKeyNotFound)
 type Keys struct {
 	jwkset.Storage
 	source  source
+	place   string // of the set, as it is told
 	refresh time.Duration
 	log     *zap.Logger
 
 	mu     sync.Mutex  // held while the set is read
 	looked time.Time   // the last look
+	broken error       // why what was read last is no set
 	failed atomic.Bool // the last look did
 	end    context.CancelFunc
 	ended  chan struct{}
@@ -57,9 +59,9 @@ type source interface {
 func NewKeys(c Config, log *zap.Logger) *Keys {
 	k := &Keys{Storage: jwkset.NewMemoryStorage(), refresh: c.JWKSRefresh, log: log.Named("oauthbearer")}
 	if u, isURL := c.url(); isURL {
-		k.source = newRemote(u)
+		k.source, k.place = newRemote(u), u.Redacted()
 	} else {
-		k.source = &file{path: c.JWKS}
+		k.source, k.place = &file{path: c.JWKS}, c.JWKS
 	}
 	return k
 }
@@ -157,25 +159,36 @@ func (k *Keys) lookLocked(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	raw, err := k.source.read(ctx)
-	if err != nil || raw == nil {
+	switch {
+	case err != nil:
 		return err
+	case raw == nil: // as before, and no better
+		return k.broken
 	}
 	keys, err := parseSet(raw)
-	if err != nil {
-		return err
+	if k.broken = nil; err != nil {
+		k.broken = fmt.Errorf("%s %w", k.place, err)
+		return k.broken
 	}
 	return k.KeyReplaceAll(ctx, keys)
 }
 
 // parseSet reads the keys of a set that tokens may be signed with. Others are left
-// out: those of kinds that are not known, and secrets, which are no public keys.
+// out: those of kinds that are not known, and secrets, which are no public keys. Errors say
+// what is wrong with the place that the set is from.
 func parseSet(raw []byte) ([]jwkset.JWK, error) {
-	var set jwkset.JWKSMarshal
+	var set struct {
+		jwkset.JWKSMarshal
+		Elsewhere string `json:"jwks_uri"` // what an issuer's configuration (OpenID Connect Discovery) has instead
+	}
 	if err := json.Unmarshal(raw, &set); err != nil {
-		return nil, errors.New("what is there is no JSON Web Key Set")
+		return nil, errors.New("holds no JSON Web Key Set (RFC 7517)")
+	}
+	if set.Keys == nil && set.Elsewhere != "" {
+		return nil, errors.New("holds the configuration of an issuer; set sasl.oauthbearer.jwks to the jwks_uri in it")
 	}
 	if len(set.Keys) > maxKeys {
-		return nil, fmt.Errorf("the set has %d keys, and %d are the most that are read", len(set.Keys), maxKeys)
+		return nil, fmt.Errorf("holds %d keys, and %d are the most that are read", len(set.Keys), maxKeys)
 	}
 	var keys []jwkset.JWK
 	for _, one := range set.Keys {
@@ -193,7 +206,7 @@ func parseSet(raw []byte) ([]jwkset.JWK, error) {
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("the set has no public key that tokens could be signed with")
+		return nil, errors.New("holds no public key that tokens could be verified with; secrets (kty oct) are not taken")
 	}
 	return keys, nil
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // setOf returns a set of keys with the ids.
@@ -186,11 +189,22 @@ func TestFile(t *testing.T) {
 	c := DefaultConfig()
 	c.JWKS = path
 	k := NewKeys(c, zap.NewNop())
-	require.ErrorContains(t, k.Start(t.Context()), "sasl.oauthbearer.jwks: ")
+	const takes = "; it takes a URL that begins with https://, or a file with a JSON Web Key Set"
+	require.EqualError(t, k.Start(t.Context()), "sasl.oauthbearer.jwks: "+path+" cannot be read: no such file or directory"+takes)
 	k.Stop()
-	for _, bad := range []string{"", "{}", "[]", `{"keys":[]}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"one"}]}`, strings.Repeat(" ", maxSet+1)} {
+	const none = "holds no public key that tokens could be verified with; secrets (kty oct) are not taken"
+	for bad, want := range map[string]string{
+		"":                           "holds no JSON Web Key Set (RFC 7517)",
+		"-----BEGIN PUBLIC KEY-----": "holds no JSON Web Key Set (RFC 7517)",
+		"[]":                         "holds no JSON Web Key Set (RFC 7517)",
+		"{}":                         none,
+		`{"keys":[]}`:                none,
+		`{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"one"}]}`:          none,
+		`{"issuer":"https://issuer","jwks_uri":"https://issuer/keys"}`: "holds the configuration of an issuer; set sasl.oauthbearer.jwks to the jwks_uri in it",
+		strings.Repeat(" ", maxSet+1):                                  "is larger than 1048576 bytes" + takes,
+	} {
 		require.NoError(t, os.WriteFile(path, []byte(bad), 0o600))
-		require.Error(t, NewKeys(c, zap.NewNop()).Start(t.Context()), bad)
+		require.EqualError(t, NewKeys(c, zap.NewNop()).Start(t.Context()), "sasl.oauthbearer.jwks: "+path+" "+want)
 	}
 	require.NoError(t, os.WriteFile(path, setOf(t, "one"), 0o600))
 	k = NewKeys(c, zap.NewNop())
@@ -208,7 +222,49 @@ func TestFile(t *testing.T) {
 	require.Nil(t, raw, "it has not changed")
 
 	c.JWKS = t.TempDir()
-	require.ErrorContains(t, NewKeys(c, zap.NewNop()).Start(t.Context()), "is not a regular file")
+	require.EqualError(t, NewKeys(c, zap.NewNop()).Start(t.Context()), "sasl.oauthbearer.jwks: "+c.JWKS+" is a folder, not a file"+takes)
+}
+
+// A file that is no set any more is no better at the next look, though it has not changed:
+// a token whose key is not known may be good.
+func TestFileStaysBroken(t *testing.T) {
+	t.Parallel()
+	c := DefaultConfig()
+	c.JWKS = filepath.Join(t.TempDir(), "keys.json")
+	set := setOf(t, "one")
+	require.NoError(t, os.WriteFile(c.JWKS, set, 0o600))
+	k := NewKeys(c, zap.NewNop())
+	require.NoError(t, k.Start(t.Context()))
+	defer k.Stop()
+	require.NoError(t, os.WriteFile(c.JWKS, set[:len(set)/2], 0o600))
+	for range 3 {
+		require.EqualError(t, k.look(t.Context()), c.JWKS+" holds no JSON Web Key Set (RFC 7517)")
+		require.True(t, k.unsure())
+	}
+	require.NoError(t, os.WriteFile(c.JWKS, set, 0o600))
+	for range 2 {
+		require.NoError(t, k.look(t.Context()))
+		require.False(t, k.unsure())
+	}
+}
+
+// What looks as if it let somebody in, and does not, is told of.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]Config{
+		"": {},
+		"nobody can log in by OAUTHBEARER, though the section says whose tokens are good; set sasl.oauthbearer.jwks": {Issuer: "https://issuer"},
+		"tokens of any issuer are good that has its keys in the set; set sasl.oauthbearer.expected_issuer":           {JWKS: "keys.json", Audience: []string{"kafka"}},
+		"tokens for other applications are good here; set sasl.oauthbearer.expected_audience":                        {JWKS: "keys.json", Issuer: "https://issuer"},
+	} {
+		core, lines := observer.New(zap.WarnLevel)
+		c.warn(zap.New(core))
+		var told string
+		for _, line := range lines.All() {
+			told += line.Message
+		}
+		require.Equal(t, want, told)
+	}
 }
 
 // What must not be in a set is left out; what is private stays out of memory.
@@ -230,7 +286,7 @@ func TestParseSet(t *testing.T) {
 
 	ids := make([]string, maxKeys+1)
 	_, err = parseSet(setOf(t, ids...))
-	require.ErrorContains(t, err, "the set has 101 keys")
+	require.ErrorContains(t, err, "holds 101 keys")
 	_, err = parseSet(setOf(t, ids[:maxKeys]...))
 	require.NoError(t, err)
 }
@@ -271,6 +327,19 @@ func TestRemote(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// The authority of a server may be one that only its own organization knows.
+func TestRemoteOfAStranger(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	u, err := url.Parse(srv.URL)
+	require.NoError(t, err)
+	_, err = newRemote(u).read(t.Context())
+	require.ErrorContains(t, err, "signed by unknown authority; have this machine trust that authority")
+}
+
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	request := func(to string) *http.Request {
@@ -301,6 +370,8 @@ func TestValidate(t *testing.T) {
 			func(c *Config) { c.JWKS = "ftp://issuer/keys" },
 			func(c *Config) { c.JWKS = "https:///keys" },
 			func(c *Config) { c.JWKS = "https://user:password@issuer/keys" },
+			func(c *Config) { c.JWKS = "https://user:password@issuer:port/keys" },
+			func(c *Config) { c.JWKS = "https://user:password@is suer/keys" },
 		},
 		"expected_issuer": {
 			func(c *Config) { c.JWKS, c.Audience = "keys.json", []string{"kafka"} },
@@ -325,7 +396,7 @@ func TestValidate(t *testing.T) {
 			change(&c)
 			err := c.Validate()
 			require.ErrorContains(t, err, "sasl.oauthbearer."+key+": ")
-			require.NotContains(t, err.Error(), "password@")
+			require.NotContains(t, err.Error(), "user:password")
 		}
 	}
 }

@@ -17,13 +17,13 @@ type params struct {
 // Module adds OAUTHBEARER to the mechanisms that sasl.mechanisms may name. It needs a
 // [Config] with a key set, and cannot be used without.
 var Module = fx.Module("oauthbearer", fx.Provide(func(p params) (sasl.Out, error) {
+	p.Config.warn(p.Log.Named("oauthbearer"))
 	if p.Config.JWKS == "" {
 		return sasl.Out{Mechanism: New(nil)}, nil
 	}
 	if err := p.Config.Validate(); err != nil {
 		return sasl.Out{}, err
 	}
-	p.Config.warn(p.Log.Named("oauthbearer"))
 	keys := NewKeys(p.Config, p.Log)
 	tokens, err := NewTokens(p.Config, keys)
 	if err != nil {

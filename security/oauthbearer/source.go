@@ -2,6 +2,7 @@ package oauthbearer
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +10,11 @@ import (
 	"net/url"
 	"os"
 	"time"
+
+	"github.com/iggykafka/gateway/internal/smallfile"
 )
 
-// file is a key set in a file.
+// file is a key set in a file, which is read when it has changed.
 type file struct {
 	path     string
 	size     int64
@@ -21,25 +24,18 @@ type file struct {
 func (*file) every() time.Duration { return leastInterval }
 
 func (f *file) read(context.Context) ([]byte, error) {
-	opened, err := os.Open(f.path)
-	if err != nil {
-		return nil, err
-	}
-	defer opened.Close()
-	info, err := opened.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file", f.path)
-	case info.Size() == f.size && info.ModTime().Equal(f.modified):
+	info, err := os.Stat(f.path)
+	if err == nil && info.Size() == f.size && info.ModTime().Equal(f.modified) {
 		return nil, nil
 	}
-	raw, err := limited(opened)
-	if err == nil {
+	raw, err := smallfile.Read(f.path, maxSet)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w; it takes a URL that begins with https://, or a file with a JSON Web Key Set", f.path, err)
+	}
+	if info != nil {
 		f.size, f.modified = info.Size(), info.ModTime()
 	}
-	return raw, err
+	return raw, nil
 }
 
 // remote is a key set behind a URL.
@@ -77,6 +73,9 @@ func (r *remote) read(ctx context.Context) ([]byte, error) {
 	}
 	ask.Header.Set("Accept", "application/jwk-set+json, application/json")
 	answer, err := r.client.Do(ask)
+	if stranger := (x509.UnknownAuthorityError{}); errors.As(err, &stranger) {
+		err = fmt.Errorf("%w; have this machine trust that authority", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,13 +83,9 @@ func (r *remote) read(ctx context.Context) ([]byte, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answers %s", r.url.Redacted(), answer.Status)
 	}
-	return limited(answer.Body)
-}
-
-func limited(r io.Reader) ([]byte, error) {
-	raw, err := io.ReadAll(io.LimitReader(r, maxSet+1))
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxSet+1))
 	if err == nil && len(raw) > maxSet {
-		return nil, fmt.Errorf("the key set has more than %d bytes", maxSet)
+		return nil, fmt.Errorf("%s answers with more than %d bytes", r.url.Redacted(), maxSet)
 	}
 	return raw, err
 }
