@@ -24,7 +24,7 @@ type socket struct {
 	readBy    time.Time // when reads fail, set by their caller
 	readArmed time.Time // what the socket was told
 	ahead     ahead
-	// interrupted makes reads fail, for good.
+	// interrupted makes reads fail, for good, and writes that are not timed.
 	interrupted atomic.Bool
 
 	mu         sync.Mutex // held by writes
@@ -91,10 +91,13 @@ func (s *socket) armRead() {
 }
 
 // interrupt ends the read under way, and all that follow, with net.ErrClosed. It may
-// be called at any time. Unlike a close it lets the transport say good-bye.
+// be called at any time. Unlike a close it lets an answer be written to its end, and the
+// transport say good-bye; only what the transport writes of its own, from within a read,
+// ends, too.
 func (s *socket) interrupt() {
 	s.interrupted.Store(true)
 	s.Conn.SetReadDeadline(past)
+	s.Conn.SetWriteDeadline(past) // a write that has time left sets its own again
 }
 
 // Write writes p, or holds it back until release. It fails when the time that
@@ -133,7 +136,7 @@ func (s *socket) write(p []byte) (n int, err error) {
 		if n += more; err == nil {
 			return n, nil
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(s.writeBy) {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(s.writeBy) || s.givenUp() {
 			s.broken = err
 			return n, err
 		}
@@ -144,7 +147,13 @@ func (s *socket) write(p []byte) (n int, err error) {
 func (s *socket) armWrite() {
 	s.writeArmed = s.writeBy
 	s.Conn.SetWriteDeadline(s.writeBy)
+	if s.givenUp() {
+		s.Conn.SetWriteDeadline(past) // interrupt may have come before the line above
+	}
 }
+
+// givenUp reports whether nobody waits for what is written now. The caller holds mu.
+func (s *socket) givenUp() bool { return s.interrupted.Load() && !s.timed }
 
 // finishBy sets the time that writes may take, until finished.
 func (s *socket) finishBy(t time.Time) {
