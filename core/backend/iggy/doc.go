@@ -24,6 +24,8 @@
 //	append.go, writer.go                 Append: conversion, the queue of a partition, the send
 //	producers.go                         which batches are stored already, read from the tail
 //	settle.go                            the end of a send, also of one whose reply was lost
+//	first.go, readback.go                the first send after a restart of the server, made sure of
+//	void.go, stale.go                    what was sent again, and is passed over
 //
 //	read.go, tail.go                     Read: from the cache of recent batches, or polled
 //	ahead.go                             the next poll of a consumer that reads on
@@ -48,7 +50,7 @@
 // server's end is up to that server's settings, which the start looks at
 // (docs/iggy.md). A batch of an idempotent producer is stored once, however
 // often it is sent, over restarts of either side: the ids of the messages say
-// which batches are there.
+// which batches are there. What a kill of the server makes unreadable is sent again.
 //
 // # Errors
 //

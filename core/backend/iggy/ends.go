@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -64,7 +65,7 @@ func (s *Store) checkEnd(ctx context.Context, p *partition, end int64) error {
 	p.noted.seen.Store(end)
 	p.noted.ticked.Store(end)
 	p.noted.kept.Store(end)
-	return s.ledger.Commit(ctx, append(p.untrim(end), endChange(p, end)))
+	return s.ledger.Commit(ctx, slices.Concat(p.untrim(end), p.unvoid(end), []journal.Change{endChange(p, end)}))
 }
 
 func endChange(p *partition, end int64) journal.Change {

@@ -26,6 +26,7 @@ const (
 	keyValue     = "v/"        // kind, 0, name → value of backend.Entries
 	keyStart     = "s/"        // topic, partition → first offset that was not deleted
 	keyLead      = "l/"        // topic, partition → lead of timestamps, ms
+	keyVoid      = "x/"        // topic, partition → ranges of offsets that are passed over
 )
 
 // place is where a topic is in Iggy by numbers: what it is called may change.

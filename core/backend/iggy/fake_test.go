@@ -246,6 +246,10 @@ func (f *fakeServer) Send(context.Context, client.Topic, uint32, []iggcon.IggyMe
 	return backend.ErrUnavailable
 }
 
+func (f *fakeServer) SendBy(context.Context, uint64, client.Topic, uint32, []iggcon.IggyMessage) (uint64, error) {
+	return 0, backend.ErrUnavailable
+}
+
 func (f *fakeServer) Poll(context.Context, client.Topic, uint32, iggcon.PollingStrategy, uint32) (client.Polled, error) {
 	return client.Polled{}, backend.ErrUnavailable
 }

@@ -21,7 +21,7 @@ import (
 // fakeRecords answers polls as iggy-server 0.8.0 does, its surprises included.
 // Sends are what store puts there.
 type fakeRecords struct {
-	client.Data
+	client.Writer
 	mu       sync.Mutex
 	logs     map[uint32]*fakeLog
 	asked    []ask
@@ -36,6 +36,8 @@ type fakeLog struct {
 	torn     map[int64]bool // polls that include it fail
 	// before is what lies in front of a torn message and has its offset, too.
 	before map[int64][]message.Message
+	// misread: polls by offset find nothing.
+	misread bool
 	// late is by how many µs a poll by time begins before the time that it is
 	// asked for.
 	late uint64
@@ -75,6 +77,9 @@ func (f *fakeRecords) add(partition uint32, micros uint64, messages ...message.M
 	for _, m := range messages {
 		l.last++
 		m.Header.Offset, m.Header.Timestamp = uint64(l.last), micros
+		if m.Header.Id == (message.ID{}) {
+			m.Header.Id = message.RandomID()
+		}
 		l.messages[l.last] = m
 	}
 	return first
@@ -107,6 +112,9 @@ func (f *fakeRecords) Poll(ctx context.Context, _ client.Topic, partition uint32
 	}
 	l := f.log(partition)
 	polled := client.Polled{Current: uint64(max(l.last, 0))}
+	if l.misread && from.Kind == iggcon.POLLING_OFFSET {
+		return polled, nil
+	}
 	at := l.first
 	switch from.Kind {
 	case iggcon.POLLING_OFFSET:

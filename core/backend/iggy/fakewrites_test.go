@@ -12,6 +12,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
+	"github.com/iggykafka/gateway/core/backend/iggy/message"
 	"github.com/iggykafka/gateway/core/record/recordtest"
 )
 
@@ -30,6 +31,10 @@ type fakeWrites struct {
 	late    func()        // what a lost request still does
 	before  []string      // payloads that natives write before and after each send
 	after   []string
+	// connections counts them; a lost request ends one, and so does an absence.
+	connections uint64
+	// torn is what lies in the log without an index: the next message cannot be read.
+	torn []message.Message
 }
 
 // fault is what happens to one send.
@@ -41,9 +46,13 @@ const (
 	lostWritten
 	lostLate // written before Settle returns
 	unavailable
+	killed      // after the write of the messages, and before that of their index
+	killedEarly // within the write of the messages
+	killedLate  // within the write of the index, of all messages but the last
+	otherOne    // connection, since the last send
 )
 
-func (f *fakeWrites) Send(ctx context.Context, _ client.Topic, partition uint32, messages []iggcon.IggyMessage) error {
+func (f *fakeWrites) SendBy(ctx context.Context, connection uint64, _ client.Topic, partition uint32, messages []iggcon.IggyMessage) (uint64, error) {
 	if f.arrived != nil {
 		f.arrived <- len(messages)
 	}
@@ -51,43 +60,83 @@ func (f *fakeWrites) Send(ctx context.Context, _ client.Topic, partition uint32,
 		select {
 		case <-f.gate:
 		case <-ctx.Done():
-			return ctx.Err()
+			return 0, ctx.Err()
 		}
 	}
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	f.sends = append(f.sends, len(messages))
 	if f.away {
-		return backend.ErrUnavailable
-	}
-	if f.each != nil {
-		if err := f.each(messages); err != nil {
-			return err
-		}
+		return 0, backend.ErrUnavailable
 	}
 	fault := fine
 	if len(f.faults) > 0 {
 		fault, f.faults = f.faults[0], f.faults[1:]
 	}
-	store := func() {
-		f.add(partition, f.micros(), natives(f.before...)...)
-		f.add(partition, f.micros(), slices.Clone(messages)...)
-		f.add(partition, f.micros(), natives(f.after...)...)
+	if fault == otherOne {
+		f.connections++
+	}
+	if connection != 0 && connection != f.connections {
+		return 0, client.ErrOtherConnection
+	}
+	f.sends = append(f.sends, len(messages))
+	if f.each != nil {
+		if err := f.each(messages); err != nil {
+			return 0, err
+		}
+	}
+	return f.connections, f.take(fault, partition, messages)
+}
+
+// take does what a server does with a request; writing is held.
+func (f *fakeWrites) take(fault fault, partition uint32, messages []message.Message) error {
+	store := func(messages []message.Message) {
+		f.write(partition, natives(f.before...))
+		f.write(partition, slices.Clone(messages))
+		f.write(partition, natives(f.after...))
 	}
 	switch fault {
-	case lostUnwritten:
-		return &client.Lost{}
-	case lostWritten:
-		store()
-		return &client.Lost{}
-	case lostLate:
-		f.late = store
-		return &client.Lost{}
+	case fine, otherOne:
+		store(messages)
+		return nil
 	case unavailable:
 		return backend.ErrUnavailable
+	case lostWritten:
+		store(messages)
+	case lostLate:
+		f.late = func() { store(messages) }
+	case killed:
+		f.torn = slices.Clone(messages)
+	case killedEarly:
+		f.torn = []message.Message{}
+	case killedLate:
+		last := len(messages) - 1
+		f.write(partition, slices.Clone(messages[:last]))
+		f.torn = slices.Clone(messages[last:])
 	}
-	store()
-	return nil
+	f.connections++
+	return &client.Lost{}
+}
+
+// write puts messages into a log, of which the first may be torn.
+func (f *fakeWrites) write(partition uint32, messages []message.Message) {
+	if len(messages) == 0 {
+		return
+	}
+	first := f.add(partition, f.micros(), messages...)
+	if f.torn == nil {
+		return
+	}
+	f.change(partition, func(l *fakeLog) {
+		l.torn[first] = true
+		if l.before == nil {
+			l.before = map[int64][]message.Message{}
+		}
+		for i := range f.torn {
+			f.torn[i].Header.Offset = uint64(first + int64(i))
+		}
+		l.before[first] = f.torn
+	})
+	f.torn = nil
 }
 
 func (f *fakeWrites) micros() uint64 { return uint64(f.clock().UnixMicro()) }
@@ -109,6 +158,7 @@ func (f *fakeWrites) Settle(ctx context.Context, _ *client.Lost) error {
 func (f *fakeWrites) setAway(away bool) {
 	f.writing.Lock()
 	f.away = away
+	f.connections++
 	f.writing.Unlock()
 	if away {
 		f.fail(backend.ErrUnavailable)
@@ -139,16 +189,22 @@ type writerFakes struct {
 func newWriterFakes(t testing.TB, partitions int32, prepare ...func(*fakes)) *writerFakes {
 	t.Helper()
 	f := &writerFakes{readerFakes: newReaderFakes(t, partitions, prepare...)}
-	f.writes = &fakeWrites{fakeRecords: f.records, clock: f.Store.now}
+	f.writes = &fakeWrites{fakeRecords: f.records, clock: f.Store.now, connections: 1}
 	f.Store.data = f.writes
 	return f
 }
 
-// again is a gateway that is started anew over the same server.
+// again is a gateway that is started anew over the same server, which has finished
+// with the requests of the last one: the lease is not taken over before.
 func (f *writerFakes) again() {
 	f.Helper()
+	require.NoError(f, f.Store.Close())
+	_ = f.writes.Settle(context.Background(), nil)
 	f.restart()
 	f.Store.data = f.writes
+	f.writes.writing.Lock()
+	defer f.writes.writing.Unlock()
+	f.writes.connections++
 }
 
 // hold has sends wait for let. It returns a channel that gets the number of
@@ -227,13 +283,29 @@ func (f *writerFakes) idle(index int32) {
 	}, 10*time.Second, 100*time.Microsecond)
 }
 
-// values returns what the log of a partition holds.
+// values returns what the log of a partition holds; "torn" stands for what cannot be
+// read, and "void" for what the ledger says that is, or lies there once more behind it.
 func (f *writerFakes) values(index int32) (all []string) {
 	f.records.mu.Lock()
 	defer f.records.mu.Unlock()
 	l := f.records.log(uint32(index))
+	kept, _ := f.ledger.Get(partitionKey(keyVoid, f.id(index)))
+	voids, err := parseVoids(kept)
+	require.NoError(f, err)
+	last := map[message.ID]int64{}
+	for at, m := range l.messages {
+		last[m.Header.Id] = max(last[m.Header.Id], at)
+	}
 	for at := l.first; at <= l.last; at++ {
-		all = append(all, string(l.messages[at].Payload))
+		m := l.messages[at]
+		value := string(m.Payload)
+		switch {
+		case last[m.Header.Id] > at, slices.ContainsFunc(voids, func(v span) bool { return v.first <= at && at < v.next }):
+			value = "void"
+		case l.torn[at] && len(l.before[at]) == 0:
+			value = "torn"
+		}
+		all = append(all, value)
 	}
 	return all
 }

@@ -16,9 +16,10 @@ import (
 
 // TestModel has idempotent producers, which send again what has no good answer,
 // and others, which do not, write to one partition through lost requests, absent
-// servers, restarts of the gateway, callers that go, and native clients. In the
-// end each record of the former is there once and in order; of the latter what
-// was acknowledged is there, and what surely failed is not.
+// servers, servers that are killed within a write, restarts of the gateway, also in
+// the middle of its work, callers that go, and native clients. In the end each record
+// of the former is there once and in order; of the latter what was acknowledged is
+// there, and what surely failed is not. Consumers read the same.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -123,7 +124,9 @@ func (m *producerModel) round(faults bool) {
 	var plainSent []*appending
 	sends := rapid.SliceOfN(rapid.IntRange(0, len(m.producers)), 1, 6).Draw(rt, "senders")
 	if faults {
-		m.writes.fails(rapid.SliceOfN(rapid.SampledFrom([]fault{fine, fine, lostUnwritten, lostWritten, lostLate, unavailable}), 0, 4).Draw(rt, "faults")...)
+		m.writes.fails(rapid.SliceOfN(rapid.SampledFrom([]fault{
+			fine, fine, lostUnwritten, lostWritten, lostLate, unavailable, killed, killedEarly, killedLate, otherOne,
+		}), 0, 6).Draw(rt, "faults")...)
 		m.setNatives(rapid.IntRange(0, 2).Draw(rt, "before"), rapid.IntRange(0, 2).Draw(rt, "after"))
 	}
 	for _, who := range sends {
@@ -143,13 +146,17 @@ func (m *producerModel) round(faults bool) {
 	}
 	how := 0
 	if faults {
-		how = rapid.IntRange(0, 4).Draw(rt, "how")
+		how = rapid.IntRange(0, 5).Draw(rt, "how")
 	}
 	switch how {
 	case 1: // the server does not tell for a while where logs end
 		m.records.fail(backend.ErrUnavailable)
 	case 2: // nor anything else
 		m.writes.setAway(true)
+	case 3: // the gateway ends
+		m.let(rapid.IntRange(0, 4).Draw(rt, "sends before the end"))
+		require.NoError(m, m.Store.Close())
+		m.again()
 	}
 	m.let(1)
 	m.leave(faults, plainSent)
@@ -224,8 +231,30 @@ func (m *producerModel) heal() {
 	}, 10*time.Second, time.Millisecond)
 }
 
+// checkReads compares what consumers read, of this gateway and of the next, with what
+// is in the log and can be read. Messages of natives are salvaged where they can be.
+func (m *producerModel) checkReads(log []string) {
+	want := map[int64]string{}
+	for offset, v := range log {
+		if v != "torn" && v != "void" && v != "native" {
+			want[int64(offset)] = v
+		}
+	}
+	for range 2 {
+		got := m.consumed(0)
+		for offset, v := range got {
+			if v == "native" {
+				delete(got, offset)
+			}
+		}
+		require.Equal(m.rt, want, got, "%q", log)
+		m.again()
+	}
+}
+
 func (m *producerModel) check() {
 	log := m.values(0)
+	m.checkReads(log)
 	seen := map[string]int{}
 	next := make([]int, len(m.producers))
 	for _, v := range log {

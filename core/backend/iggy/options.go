@@ -81,7 +81,7 @@ func (o Options) withDefaults() Options {
 
 // server is what the store uses of an Iggy server; *client.Client is one.
 type server interface {
-	client.Data
+	client.Writer
 	client.Topics
 	client.Peers
 	client.Users

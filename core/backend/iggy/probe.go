@@ -49,6 +49,9 @@ type reader struct {
 	faultAt  time.Time
 	refused  bool  // it has been logged that the server refuses polls
 	ahead    ahead // ahead.go
+	// held is where the log ends for readers while holding (first.go).
+	held    int64
+	holding bool
 
 	once    sync.Once
 	probing chan struct{} // capacity 1: held by who asks for the ends
@@ -284,11 +287,10 @@ func (p *partition) lookEnd(ctx context.Context) error {
 	if p.lowest() == 0 {
 		// "0" means empty or one message; this answer tells which.
 		_, err := p.poll(ctx, iggcon.OffsetPollingStrategy(0), 1)
-		if unreadable(err) {
-			p.grown(1)
-			return nil
+		if !unreadable(err) {
+			return err
 		}
-		return err
+		p.grown(1) // at the least: an error does not say
 	}
 	_, err := p.poll(ctx, iggcon.OffsetPollingStrategy(math.MaxUint64), 1)
 	return err

@@ -149,7 +149,7 @@ func (s *Store) hiddenPlaces(ctx context.Context) (map[place]bool, error) {
 // left returns the changes that remove what is kept under the ids of topics.
 func (s *Store) left(gone func(uuid.UUID) bool) []journal.Change {
 	var changes []journal.Change
-	for _, kind := range []string{keyConfigs, keyEnd, keyStart, keyLead} {
+	for _, kind := range []string{keyConfigs, keyEnd, keyStart, keyLead, keyVoid} {
 		for key := range s.ledger.Scan(kind) {
 			id, err := uuid.FromBytes([]byte(key[len(kind):min(len(key), len(kind)+len(uuid.UUID{}))]))
 			if err != nil || gone(id) {

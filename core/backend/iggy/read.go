@@ -32,6 +32,7 @@ type readers struct {
 	cache    cache               // tail.go
 	lookout  lookout             // poller.go
 	skipped  atomic.Int64        // messages that could not be read
+	repaired atomic.Int64        // batches that were sent again because of that
 	faulty   faulty              // readmetrics.go
 	batchers [2]sync.Pool        // of *batcher; the second for LogAppendTime
 	polling  *semaphore.Weighted // ahead.go: polls that nobody has asked for yet
@@ -292,8 +293,9 @@ func (w *reading) ahead() {
 	if !w.fromServer || !w.p.follows(w.r.Offset, w.at) || w.at >= w.bounds.End {
 		return
 	}
-	if here, next := w.p.store.cache.holds(&w.p.tail, w.at); !here && !w.p.store.cache.rest(&w.p.tail, w.at) {
-		w.p.pollAhead(w.at, worth(w.r.MaxBytes, w.p.meanSize(), min(next, w.bounds.End)-w.at))
+	readable, gap := w.p.gaps.after(w.at)
+	if here, next := w.p.store.cache.holds(&w.p.tail, w.at); !here && readable == w.at && !w.p.store.cache.rest(&w.p.tail, w.at) {
+		w.p.pollAhead(w.at, worth(w.r.MaxBytes, w.p.meanSize(), min(next, gap, w.bounds.End)-w.at))
 	}
 }
 

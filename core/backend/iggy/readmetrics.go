@@ -20,6 +20,10 @@ func (s *Store) measure() error {
 			Namespace: ns, Subsystem: sub, Name: "unreadable_messages_total",
 			Help: "Messages that were left out for consumers because they cannot be read.",
 		}, func() float64 { return float64(s.skipped.Load()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Namespace: ns, Subsystem: sub, Name: "repaired_batches_total",
+			Help: "Batches that were sent again because the Iggy server had acknowledged and could not read them.",
+		}, func() float64 { return float64(s.repaired.Load()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: ns, Subsystem: sub, Name: "cache_bytes",
 			Help: "Memory of the batches that are kept for consumers at the ends of logs.",

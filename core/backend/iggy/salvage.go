@@ -5,8 +5,6 @@ import (
 	"errors"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
-	"go.uber.org/zap"
-
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/message"
 )
@@ -51,10 +49,7 @@ func (p *partition) salvage(ctx context.Context, offset int64, budget *int) (m m
 		}
 		return m, false, err
 	}
-	if m, ok = doubled(polled.Messages, offset); ok {
-		p.store.log.Warn("a message that polls by offset refuse was found by its time",
-			zap.String("stream", p.at.Stream), zap.String("topic", p.at.Name), zap.Uint32("partition", p.index), zap.Int64("offset", offset))
-	}
+	m, ok = doubled(polled.Messages, offset)
 	return m, ok, nil
 }
 

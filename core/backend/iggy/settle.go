@@ -32,24 +32,35 @@ func (p *partition) outcome(ctx context.Context, s *sending, err error) (again [
 		p.writer.denied = false
 		p.stored(ctx, s)
 	case errors.As(err, &lost):
+		p.writer.proven = 0
 		return p.settle(ctx, s, lost)
-	case code == 0:
-		p.writer.sure = false
-		if err = unwritten(err); !errors.Is(err, backend.ErrUnavailable) {
-			// Nobody foresaw this. If it was written it will be found.
-			err = fmt.Errorf("%w: %w", backend.ErrOutcomeUnknown, err)
-		}
-		p.fail(s.open(), err)
-	case len(s.batches) > 1 && !nowhere(code) && code != ierror.UnauthorizedCode:
+	case errors.Is(err, client.ErrOtherConnection):
+		p.writer.proven, p.writer.sure = 0, false
+		return [][]*waiting{s.open()}
+	case code != 0 && len(s.batches) > 1 && !nowhere(code) && code != ierror.UnauthorizedCode:
 		// It may be about one of them alone: each in a request of its own.
 		for _, b := range s.open() {
 			again = append(again, []*waiting{b})
 		}
 		return again
 	default:
-		p.fail(s.open(), p.refusal(code, err))
+		p.fail(s.open(), p.unsent(err))
 	}
 	return nil
+}
+
+// unsent is the backend's error for a send that was refused, or did not come to the
+// server.
+func (p *partition) unsent(err error) error {
+	if code := client.Code(err); code != 0 {
+		return p.refusal(code, err)
+	}
+	p.writer.sure = false
+	if err = unwritten(err); !errors.Is(err, backend.ErrUnavailable) {
+		// Nobody foresaw this. If it was written it will be found.
+		err = fmt.Errorf("%w: %w", backend.ErrOutcomeUnknown, err)
+	}
+	return err
 }
 
 // nowhere: the server has no such topic or partition.
@@ -103,14 +114,19 @@ func (p *partition) stored(ctx context.Context, s *sending) {
 	case err != nil:
 		p.fail(s.open(), err)
 	case base < 0 || end < expected:
-		p.store.log.Error("records that the Iggy server has acknowledged are not in its log", zap.String("stream", p.at.Stream),
-			zap.String("topic", p.at.Name), zap.Uint32("partition", p.index), zap.Int64("end", end), zap.Int64("expected", expected))
-		p.store.forget(p)
-		p.writer.sure = false
-		p.fail(s.open(), backend.ErrOutcomeUnknown)
+		p.fail(s.open(), p.notThere(end, expected))
 	default:
 		p.finish(ctx, s, base, end)
 	}
+}
+
+// notThere is for records that the server has acknowledged and does not have.
+func (p *partition) notThere(end, expected int64) error {
+	p.store.log.Error("records that the Iggy server has acknowledged are not in its log",
+		append(p.named(), zap.Int64("end", end), zap.Int64("expected", expected))...)
+	p.store.forget(p)
+	p.writer.sure, p.writer.proven = false, 0
+	return backend.ErrOutcomeUnknown
 }
 
 // settle is the end of a send of which it is not known whether the server has
@@ -119,21 +135,33 @@ func (p *partition) settle(ctx context.Context, s *sending, lost *client.Lost) (
 	for _, b := range s.batches {
 		b.lost = true
 	}
+	p.hold()
 	var base, end int64
+	var count int
 	err := p.insist(ctx, lost, func() (err error) {
 		if end, err = p.askEnd(ctx); err != nil {
 			return err
 		}
-		if base = -1; end > s.base {
+		if base, count = -1, 0; end > s.base {
 			base, err = p.find(ctx, s, end, forward)
+		}
+		if err == nil && base >= 0 {
+			count, err = p.together(ctx, base, end, s.messages)
 		}
 		return err
 	})
+	if err == nil && count > 0 && count < len(s.messages) {
+		// The server was killed when it wrote their index.
+		p.store.log.Warn("the Iggy server was killed in the middle of a write, and has the first messages of a request alone; all of them are sent again, and the offsets of these stay a gap",
+			append(p.named(), zap.Int64("first", base), zap.Int64("last", base+int64(count)-1))...)
+		err = p.voids(ctx, span{base, base + int64(count)})
+	}
+	p.letGo()
 	switch {
 	case err != nil:
 		p.fail(s.open(), err)
 		return nil
-	case base >= 0:
+	case count == len(s.messages):
 		p.finish(ctx, s, base, end)
 		return nil
 	}

@@ -34,6 +34,7 @@ const (
 type gaps struct {
 	mu     sync.Mutex
 	ranges []span                    // ascending, apart from one another
+	voids  []span                    // void.go; so are these
 	saved  map[int64]message.Message // salvaged; polls end before them
 	// missing is the offset that answers left out last.
 	missing struct {
@@ -51,7 +52,20 @@ type span struct{ first, next int64 }
 func (g *gaps) after(offset int64) (readable, until int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, r := range g.ranges {
+	for readable = -1; readable != offset; {
+		// One of either kind may begin where one of the other ends.
+		readable = offset
+		offset, until = behind(g.voids, offset)
+		next, begins := behind(g.ranges, offset)
+		offset, until = next, min(until, begins)
+	}
+	return offset, until
+}
+
+// behind returns the first offset from the given one on that is in no range, and
+// where the next range begins.
+func behind(ranges []span, offset int64) (outside, next int64) {
+	for _, r := range ranges {
 		switch {
 		case r.next <= offset:
 		case r.first <= offset:
@@ -64,28 +78,33 @@ func (g *gaps) after(offset int64) (readable, until int64) {
 }
 
 // add adds a gap, and reports whether it is news.
-func (g *gaps) add(first, next int64) bool {
+func (g *gaps) add(first, next int64) (news bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.ranges, news = insert(g.ranges, span{first, next}); len(g.ranges) > rangesPerPartition {
+		g.ranges = slices.Delete(g.ranges, 0, 1)
+	}
+	return news
+}
+
+// insert adds a range to others, which stay apart from one another, and reports
+// whether it was not among them.
+func insert(ranges []span, r span) (all []span, news bool) {
 	i := 0
-	for i < len(g.ranges) && g.ranges[i].next < first {
+	for i < len(ranges) && ranges[i].next < r.first {
 		i++
 	}
 	j := i
-	for j < len(g.ranges) && g.ranges[j].first <= next {
+	for j < len(ranges) && ranges[j].first <= r.next {
 		j++
 	}
 	if j > i {
-		if g.ranges[i].first <= first && next <= g.ranges[i].next {
-			return false
+		if ranges[i].first <= r.first && r.next <= ranges[i].next {
+			return ranges, false
 		}
-		first, next = min(first, g.ranges[i].first), max(next, g.ranges[j-1].next)
+		r = span{min(r.first, ranges[i].first), max(r.next, ranges[j-1].next)}
 	}
-	g.ranges = slices.Replace(g.ranges, i, j, span{first, next})
-	if len(g.ranges) > rangesPerPartition {
-		g.ranges = slices.Delete(g.ranges, 0, 1)
-	}
-	return true
+	return slices.Replace(ranges, i, j, r), true
 }
 
 func (g *gaps) clear() {
@@ -232,6 +251,7 @@ func (p *partition) search(ctx context.Context, first, next int64, budget *int) 
 		return nil, err
 	}
 	if ok {
+		p.store.log.Warn("a message that polls by offset refuse was found by its time", append(p.named(), zap.Int64("offset", first))...)
 		p.gaps.save(m)
 		return []iggcon.IggyMessage{m}, nil
 	}

@@ -24,9 +24,9 @@ type Store struct {
 	opts    Options
 	log     *zap.Logger
 
-	data   client.Data // records
-	server server      // streams and topics
-	ledger ledger      // what the gateway itself owns
+	data   client.Writer // records
+	server server        // streams and topics
+	ledger ledger        // what the gateway itself owns
 	names  names
 
 	// admin is held by who changes topics or looks at all of them: a channel of

@@ -38,7 +38,11 @@ func (s *Store) loadTrim(p *partition) {
 
 // shown returns the ends of a log as clients see them; mu is held.
 func (p *partition) shown() backend.Bounds {
-	return backend.Bounds{Start: max(p.start, min(p.trim.before.Load(), p.end)), End: p.end}
+	end := p.end
+	if p.holding {
+		end = min(end, p.held)
+	}
+	return backend.Bounds{Start: max(p.start, min(p.trim.before.Load(), end)), End: end}
 }
 
 // shownStart is shown's start, also where it has to be asked for; −1: not known.

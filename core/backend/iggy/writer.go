@@ -53,6 +53,9 @@ type writer struct {
 	started   bool // learnt and producers are set
 	expired   time.Time
 	denied    bool // it has been logged that the server does not let us write
+	// proven is the connection by which a message went that was read back; 0: none.
+	proven  uint64
+	misread bool // nothing that is written would be found (first.go)
 }
 
 // refused returns why no batch is taken in, or nil.
@@ -218,12 +221,26 @@ func (p *partition) attempt(ctx context.Context, group []*waiting) (again [][]*w
 		p.fail(group, err)
 		return nil
 	}
+	if some, err := p.discard(ctx, group); some || err != nil {
+		if err != nil {
+			p.fail(group, err)
+			return nil
+		}
+		return [][]*waiting{group}
+	}
+	if p.writer.proven == 0 && len(group) > 1 {
+		return [][]*waiting{group[:1], group[1:]}
+	}
 	s := p.decide(group)
 	if len(s.batches) == 0 {
 		return nil
 	}
 	if err := p.announce(ctx, s); err != nil {
 		p.fail(group, err)
+		return nil
+	}
+	if p.writer.proven == 0 {
+		p.first(ctx, s)
 		return nil
 	}
 	return p.outcome(ctx, s, p.send(ctx, s))
@@ -251,6 +268,9 @@ func (p *partition) ready(ctx context.Context, group []*waiting) error {
 		return backend.ErrUnknownTopic
 	}
 	w := &p.writer
+	if w.misread && len(group) > 0 {
+		return errMisread
+	}
 	if !w.started {
 		w.started, w.learnt = true, -1
 	}
@@ -313,7 +333,8 @@ func (p *partition) announce(ctx context.Context, s *sending) error {
 	return unwritten(p.store.raiseLead(ctx, p, ahead))
 }
 
-// send sends the messages of all batches in one request.
+// send sends the messages of all batches in one request, by the connection that is
+// proven.
 func (p *partition) send(ctx context.Context, s *sending) error {
 	messages := s.batches[0].messages
 	if len(s.batches) > 1 {
@@ -325,7 +346,8 @@ func (p *partition) send(ctx context.Context, s *sending) error {
 		}
 	}
 	s.messages = messages
-	return p.store.data.Send(ctx, p.at, p.index, messages)
+	_, err := p.store.data.SendBy(ctx, p.writer.proven, p.at, p.index, messages)
+	return err
 }
 
 // unwritten is an error of something that came before a send.

@@ -110,13 +110,13 @@ func benchProduceSDK(b *testing.B, n, total int) {
 
 // discards takes sends and keeps nothing.
 type discards struct {
-	client.Data
+	client.Writer
 	end map[uint32]uint64
 }
 
-func (d *discards) Send(_ context.Context, _ client.Topic, partition uint32, messages []message.Message) error {
+func (d *discards) SendBy(_ context.Context, connection uint64, _ client.Topic, partition uint32, messages []message.Message) (uint64, error) {
 	d.end[partition] += uint64(len(messages))
-	return nil
+	return connection, nil
 }
 
 func (d *discards) Poll(_ context.Context, _ client.Topic, partition uint32, _ iggcon.PollingStrategy, _ uint32) (client.Polled, error) {

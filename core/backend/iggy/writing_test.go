@@ -87,11 +87,18 @@ func (b *box) log(p backend.Partition) (values []string) {
 // readValues reads what consumers see.
 func (b *box) readValues(p backend.Partition) (values []string) {
 	b.Helper()
+	return b.readOffsets(p, map[string]int64{})
+}
+
+// readOffsets is readValues, which notes where each value is.
+func (b *box) readOffsets(p backend.Partition, at map[string]int64) (values []string) {
+	b.Helper()
 	for next := int64(0); ; {
 		bytes, bounds, err := b.store.Read(context.Background(), backend.Read{Partition: p, Offset: next, MaxBytes: 1 << 20, AtLeastOne: true})
 		require.NoError(b, err)
 		for _, r := range backendtest.Records(b, bytes) {
 			if r.Offset >= next {
+				at[string(r.Value)] = r.Offset
 				values, next = append(values, string(r.Value)), r.Offset+1
 			}
 		}

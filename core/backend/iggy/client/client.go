@@ -62,6 +62,16 @@ type Data interface {
 	Settle(ctx context.Context, lost *Lost) error
 }
 
+// Writer is Data for who has to know by which connection messages go: as long as
+// it is the same one, they go to a server that has not been restarted meanwhile.
+type Writer interface {
+	Data
+	// SendBy is Send by one connection alone, whose number an earlier call has
+	// returned; 0 stands for any. Where the one is gone it is ErrOtherConnection.
+	// Without an error it returns the number of the connection.
+	SendBy(ctx context.Context, connection uint64, t Topic, partition uint32, messages []iggcon.IggyMessage) (uint64, error)
+}
+
 // Topics is the part of a Client that manages streams and topics. Errors as
 // Poll for what only reads, and as Send for what changes something.
 type Topics interface {

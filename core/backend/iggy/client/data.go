@@ -9,15 +9,26 @@ import (
 
 // Send is Data. It goes past the SDK (messages.go).
 func (c *Client) Send(ctx context.Context, t Topic, partition uint32, messages []iggcon.IggyMessage) error {
+	_, err := c.SendBy(ctx, 0, t, partition, messages)
+	return err
+}
+
+// SendBy is Writer.
+func (c *Client) SendBy(ctx context.Context, connection uint64, t Topic, partition uint32, messages []iggcon.IggyMessage) (uint64, error) {
 	if err := t.valid(); err != nil {
-		return err
+		return 0, err
 	}
+	var last *request
 	lane, queue := c.sending(t, partition)
-	return lane.call(ctx, queue, c.cfg.RequestTimeout, func() *request {
-		r := newRequest(opSend, true, func(s *session) error { return s.send(t, partition, messages) })
-		r.sends = true
-		return r
+	err := lane.call(ctx, queue, c.cfg.RequestTimeout, func() *request {
+		last = newRequest(opSend, true, func(s *session) error { return s.send(t, partition, messages) })
+		last.sends, last.only = true, connection
+		return last
 	})
+	if err != nil {
+		return 0, err
+	}
+	return last.by, nil
 }
 
 // Poll is Data. It goes past the SDK (messages.go), and leaves nothing behind in

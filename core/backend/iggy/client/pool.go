@@ -76,7 +76,7 @@ type Client struct {
 }
 
 var (
-	_ Data   = (*Client)(nil)
+	_ Writer = (*Client)(nil)
 	_ Topics = (*Client)(nil)
 	_ Peers  = (*Client)(nil)
 )

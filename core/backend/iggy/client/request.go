@@ -31,8 +31,11 @@ type request struct {
 	state atomic.Int32
 	// more is how much longer than others the server may take for it.
 	more time.Duration
-	// began is when a connection took it.
+	// began is when a connection took it, and by the number of that connection.
 	began time.Time
+	by    uint64
+	// only is the number of the one connection that may take it; 0: any may.
+	only uint64
 }
 
 const (
@@ -49,6 +52,10 @@ func newRequest(op operation, changes bool, run func(*session) error) *request {
 func (r *request) finish(err error) { r.finishWith(func() error { return err }) }
 
 func (r *request) finishWith(err func() error) { r.answer.Do(func() { r.done <- err() }) }
+
+// ErrOtherConnection: the connection that a message was to be sent by is not there
+// any more. Nothing was sent. It is also a backend.ErrUnavailable.
+var ErrOtherConnection = errors.New("the connection to the Iggy server is another one")
 
 // notSent says that surely nothing has left for the server: the request may be
 // made again elsewhere.

@@ -31,8 +31,10 @@ type session struct {
 	sdk    iggcon.Client
 	relay  *relay
 	// me is the address by which the server lists this connection.
-	me   string
-	done chan struct{} // closed when serve has ended
+	me string
+	// number tells it from all other connections of the client.
+	number uint64
+	done   chan struct{} // closed when serve has ended
 }
 
 // serve takes requests, one at a time, until the connection ends.
@@ -75,8 +77,12 @@ func (s *session) do(r *request) {
 		return
 	default:
 	}
+	if r.only != 0 && r.only != s.number {
+		r.finish(unavailable(ErrOtherConnection))
+		return
+	}
 	s.relay.begin()
-	r.began = time.Now()
+	r.began, r.by = time.Now(), s.number
 	limit := s.client.cfg.RequestTimeout + r.more
 	if r.more > 0 {
 		s.client.long.begin(r, r.began.Add(limit))

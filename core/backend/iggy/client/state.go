@@ -41,7 +41,7 @@ func (c *Client) sessionUp(l *lane, s *session) {
 	c.heard()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.generation.Add(1)
+	s.number = c.generation.Add(1)
 	close(c.next)
 	c.next = make(chan struct{})
 	l.up++

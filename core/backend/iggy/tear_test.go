@@ -1,0 +1,102 @@
+package iggy
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+)
+
+// The server tears writes while a producer is at work: all that it got an answer for
+// is at its offset, once, and in order, to consumers of this gateway and the next.
+func TestTearsWhileWriting(t *testing.T) {
+	t.Parallel()
+	iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
+		t.Parallel()
+		server := start(t, iggytest.NoFsync())
+		b := newBox(t, server, func(c *Config) { c.CacheBytes = 0 })
+		p := backend.Partition{Topic: b.makeTopic(1).ID}
+		var want []string
+		at := map[string]int64{}
+		write := func(n int) {
+			values := make([]string, n)
+			for i := range values {
+				values[i] = fmt.Sprint(len(want) + i)
+			}
+			at[values[0]] = b.insistOn(p, by(1, int32(len(want)), values...))
+			want = append(want, values...)
+		}
+		for round, n := range []int{1, 3, 10, 1, 400} {
+			write(2)
+			server.Tear("kafka", "t", 0)
+			if round%2 == 1 {
+				b.reopen()
+			}
+			write(n)
+			write(5)
+			require.Equal(t, want, b.readValues(p))
+		}
+		require.NotZero(t, b.store.repaired.Load())
+		for range 2 {
+			found := map[string]int64{}
+			require.Equal(t, want, b.readOffsets(p, found))
+			for v, offset := range at {
+				require.Equal(t, offset, found[v], v)
+			}
+			require.Zero(t, b.store.skipped.Load())
+			b.reopen()
+		}
+	})
+}
+
+// The real server is killed under the load of many batches, with the long writes that
+// fsync makes, so that some are torn.
+func TestKillsTearNothing(t *testing.T) {
+	t.Parallel()
+	server := iggytest.Real(t)
+	b := newBox(t, server, func(c *Config) { c.CacheBytes = 0 })
+	const partitions, kills = 4, 8
+	topic := b.makeTopic(partitions).ID
+	stop := make(chan struct{})
+	var work sync.WaitGroup
+	sent := make([][]string, partitions)
+	for index := range int32(partitions) {
+		p := backend.Partition{Topic: topic, Index: index}
+		work.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				values := make([]string, 7)
+				for i := range values {
+					values[i] = fmt.Sprint(len(sent[index]) + i)
+				}
+				b.insistOn(p, by(int64(index), int32(len(sent[index])), values...))
+				sent[index] = append(sent[index], values...)
+			}
+		})
+	}
+	for range kills {
+		before := b.store.knownEnd(b.part(backend.Partition{Topic: topic}))
+		require.Eventually(t, func() bool { return b.store.knownEnd(b.part(backend.Partition{Topic: topic})) > before+20 }, time.Minute, time.Millisecond)
+		server.Kill()
+		server.Start()
+	}
+	close(stop)
+	work.Wait()
+	t.Logf("%d torn writes", b.store.repaired.Load())
+	for range 2 {
+		for index := range int32(partitions) {
+			require.Equal(t, sent[index], b.readValues(backend.Partition{Topic: topic, Index: index}))
+		}
+		require.Zero(t, b.store.skipped.Load())
+		b.reopen()
+	}
+}
