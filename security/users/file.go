@@ -21,9 +21,9 @@ import (
 // maxFile is the largest users file, in bytes: about 100,000 users.
 const maxFile = 32 << 20
 
-// settle is how long the folder of the file must be left alone before it is read again:
+// quiet is how long the folder of the file must be left alone before it is read again:
 // editors and configuration management change a file in several steps.
-const settle = 100 * time.Millisecond
+const quiet = 100 * time.Millisecond
 
 // follow reads the file, and again whenever it changes.
 func (s *Store) follow(w *filewatch.Watch) error {
@@ -33,7 +33,7 @@ func (s *Store) follow(w *filewatch.Watch) error {
 		return err
 	}
 	s.watch = w
-	w.Start(settle, s.log, s.look)
+	w.Start(quiet, s.log, s.look)
 	return nil
 }
 
