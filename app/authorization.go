@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"reflect"
@@ -65,6 +66,31 @@ func (l loaded) warnOfUnused(log *zap.Logger) {
 	if l.TLS != was.TLS && !slices.ContainsFunc(all, encrypted) {
 		log.Warn("nothing is encrypted, though the section tls says how: give a listener the protocol SASL_SSL or SSL")
 	}
+	l.warnOfClientCA(log)
+}
+
+// warnOfClientCA tells of authorities of clients' certificates where no client is asked for
+// one: whoever named them takes those without for kept out.
+func (l loaded) warnOfClientCA(log *zap.Logger) {
+	const advice = "no client is asked for a certificate, though client_ca says whose are good: set client_auth to required or requested"
+	encrypts, asks := false, false
+	for _, at := range l.Server.All() {
+		if !encrypted(at) {
+			continue
+		}
+		encrypts, asks = true, asks || l.asksForCertificates(at)
+		if at.ClientCA != "" && !l.asksForCertificates(at) {
+			log.Warn(advice, zap.String("listener", at.Name))
+		}
+	}
+	if l.TLS.ClientCA != "" && encrypts && !asks {
+		log.Warn(advice, zap.String("section", "tls"))
+	}
+}
+
+// asksForCertificates reports whether a listener with TLS asks clients for a certificate.
+func (l loaded) asksForCertificates(n server.NamedListener) bool {
+	return cmp.Or(n.ClientAuth, l.TLS.ClientAuth) != "none"
 }
 
 func encrypted(n server.NamedListener) bool { return strings.HasSuffix(n.Protocol, "SSL") }
@@ -76,11 +102,7 @@ func (loaded) asksForLogins(n server.NamedListener) bool {
 // knowsClients reports whether a listener tells clients apart, by a login or by
 // certificates. One with a protocol of another module is taken to.
 func (l loaded) knowsClients(n server.NamedListener) bool {
-	auth := n.ClientAuth
-	if auth == "" {
-		auth = l.TLS.ClientAuth
-	}
-	return n.Protocol != server.Plaintext && (n.Protocol != "SSL" || auth != "none")
+	return n.Protocol != server.Plaintext && (n.Protocol != "SSL" || l.asksForCertificates(n))
 }
 
 // onlyHere reports whether an address can be reached from this machine alone.

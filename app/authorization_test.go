@@ -19,6 +19,7 @@ func TestOpennessIsToldOf(t *testing.T) {
 		beside    = "while other listeners have clients say who they are"
 		logins    = "nobody has to log in"
 		plain     = "nothing is encrypted"
+		nobody    = "no client is asked for a certificate"
 	)
 	acls := func(more ...string) map[string]string {
 		flags := map[string]string{"authorization.authorizer": "acls", "listeners.more.listen": "127.0.0.1:0"}
@@ -52,6 +53,11 @@ func TestOpennessIsToldOf(t *testing.T) {
 		{map[string]string{"sasl.users_file": "users", "protocol": "SASL_PLAINTEXT"}, nil},
 		{map[string]string{"tls.certificate": "tls.crt"}, []string{plain}},
 		{map[string]string{"tls.certificate": "tls.crt", "protocol": "SASL_SSL"}, nil},
+		{map[string]string{"tls.client_ca": "ca.crt"}, []string{plain}},
+		{map[string]string{"tls.client_ca": "ca.crt", "protocol": "SASL_SSL"}, []string{nobody}},
+		{map[string]string{"tls.client_ca": "ca.crt", "protocol": "SASL_SSL", "tls.client_auth": "requested"}, nil},
+		{map[string]string{"tls.client_ca": "ca.crt", "listeners.more.listen": "127.0.0.1:0", "listeners.more.protocol": "SSL", "listeners.more.client_auth": "required"}, nil},
+		{map[string]string{"listeners.more.client_ca": "ca.crt", "listeners.more.listen": "127.0.0.1:0", "listeners.more.protocol": "SSL"}, []string{nobody}},
 	} {
 		l, err := load("", nil, c.flags)
 		require.NoError(t, err, c.flags)

@@ -116,12 +116,15 @@ func (c Connection) secure(s *settled) error {
 	switch {
 	case c.Certificate != "":
 		pair, err := tls.LoadX509KeyPair(c.Certificate, cmp.Or(c.Key, c.Certificate))
-		if err != nil {
+		switch {
+		case err != nil && c.Key == "":
+			return fmt.Errorf("--cert: %w; if its private key is in another file, name that by --key", err)
+		case err != nil:
 			return fmt.Errorf("--cert and --key: %w", err)
 		}
 		s.tls.Certificates = []tls.Certificate{pair}
 	case c.Key != "":
-		return errors.New("--key belongs to --cert")
+		return errors.New("--key belongs to --cert, which names the certificate")
 	}
 	return nil
 }
