@@ -63,6 +63,20 @@ func outline(req *kmsg.OffsetCommitRequest) (resp *kmsg.OffsetCommitResponse, pa
 	return resp, partitions
 }
 
+// cost is the memory that a commit takes, in bytes. The key of each partition has the
+// group's name in it.
+func cost(req *kmsg.OffsetCommitRequest, partitions int) int64 {
+	sum := int64(partitions) * (partitionMemory + textCopies*int64(len(req.Group)))
+	for i := range req.Topics {
+		for j := range req.Topics[i].Partitions {
+			if metadata := req.Topics[i].Partitions[j].Metadata; metadata != nil {
+				sum += textCopies * int64(len(*metadata))
+			}
+		}
+	}
+	return sum
+}
+
 func refuseAll(resp *kmsg.OffsetCommitResponse, code int16) {
 	for i := range resp.Topics {
 		for j := range resp.Topics[i].Partitions {

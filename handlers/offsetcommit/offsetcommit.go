@@ -31,8 +31,13 @@ import (
 )
 
 // partitionMemory is what a partition takes while it is worked on, beside its
-// request, in bytes.
+// request and texts, in bytes.
 const partitionMemory = 128
+
+// textCopies is how often the group's name, for each partition, and metadata are in
+// memory while a commit is stored: in what is written, as it grows, and in the log and
+// the table that it is written to.
+const textCopies = 4
 
 // Store is the part of a backend that the handler needs.
 type Store interface {
@@ -63,7 +68,7 @@ type committer struct {
 // membership, metadata. Each refuses what it finds and leaves the rest.
 func (c committer) commit(ctx context.Context, call handler.Call, req *kmsg.OffsetCommitRequest) (*kmsg.OffsetCommitResponse, error) {
 	resp, partitions := outline(req)
-	if err := call.Reserve(ctx, int64(partitions)*partitionMemory); err != nil {
+	if err := call.Reserve(ctx, cost(req, partitions)); err != nil {
 		return nil, err
 	}
 	if !call.Allowed(ctx, kmsg.ACLOperationRead, kmsg.ACLResourceTypeGroup, req.Group) {

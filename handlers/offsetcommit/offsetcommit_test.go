@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -232,6 +233,23 @@ func TestManyPartitions(t *testing.T) {
 	require.Equal(t, make([]int16, 10_000), got)
 	require.Equal(t, 1, s.lookups)
 	require.Len(t, s.calls, 1)
+}
+
+// Each partition is stored under the name of the group, so that a long name is paid for as often as there are partitions.
+func TestLongNamesArePaidFor(t *testing.T) {
+	t.Parallel()
+	const partitions = 1000
+	name, metadata := strings.Repeat("g", math.MaxInt16), strings.Repeat("m", 1000)
+	s, paid := newStore(), int64(0)
+	req := request(8, name, make([]int32, partitions)...)
+	for i := range req.Topics[0].Partitions {
+		req.Topics[0].Partitions[i].Metadata = &metadata
+	}
+	call := handler.Call{Memory: handlertest.Memory(func(n int64) error { paid += n; return nil })}
+	_, err := offsetcommit.New(accepting(), s, settings.Offsets{MetadataMax: len(metadata)}).Handle(t.Context(), call, req)
+	require.NoError(t, err)
+	require.Len(t, s.calls, 1)
+	require.GreaterOrEqual(t, paid, int64(2*partitions*(len(name)+len(metadata))))
 }
 
 func TestNoMemoryClosesBeforeAnythingIsStored(t *testing.T) {

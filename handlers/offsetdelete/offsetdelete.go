@@ -32,6 +32,9 @@ var badRequest = handler.InvalidRequest(func(r *kmsg.OffsetDeleteResponse, code 
 const (
 	partitionMemory = 128
 	topicMemory     = 256
+	// nameCopies is how often the group's name, which is in the key of each partition,
+	// is in memory while the deletion is stored.
+	nameCopies = 4
 )
 
 // Store is the part of a backend that the handler needs.
@@ -57,9 +60,9 @@ type deleter struct {
 
 // delete looks at the group first: a code at the top level leaves the topics out.
 func (d deleter) delete(ctx context.Context, call handler.Call, req *kmsg.OffsetDeleteRequest) (*kmsg.OffsetDeleteResponse, error) {
-	cost := int64(0)
+	cost, each := int64(0), partitionMemory+nameCopies*int64(len(req.Group))
 	for i := range req.Topics {
-		cost += topicMemory + int64(len(req.Topics[i].Topic)) + partitionMemory*int64(len(req.Topics[i].Partitions))
+		cost += topicMemory + int64(len(req.Topics[i].Topic)) + each*int64(len(req.Topics[i].Partitions))
 	}
 	if err := call.Reserve(ctx, cost); err != nil {
 		return nil, err

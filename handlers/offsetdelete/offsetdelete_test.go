@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -192,6 +193,21 @@ func TestFailingBackend(t *testing.T) {
 		require.Equal(t, []int16{0, code}, codes(ask(t, New(empty, failing), "t")), "%v: topic", err)
 		require.Equal(t, []int16{code}, codes(ask(t, New(empty, &store{err: err}), "t")), "%v: commit", err)
 	}
+}
+
+// The key of each partition has the name of the group, so that a long name is paid for as often as there are partitions.
+func TestLongNamesArePaidFor(t *testing.T) {
+	t.Parallel()
+	const partitions = 1000
+	req := &kmsg.OffsetDeleteRequest{Group: strings.Repeat("g", math.MaxInt16)}
+	req.Topics = []kmsg.OffsetDeleteRequestTopic{{Topic: "t", Partitions: make([]kmsg.OffsetDeleteRequestTopicPartition, partitions)}}
+	spent := errors.New("spent")
+	call := handler.Call{Memory: handlertest.Memory(func(n int64) error {
+		require.GreaterOrEqual(t, n, int64(2*partitions*math.MaxInt16))
+		return spent
+	})}
+	_, err := New(nil, nil).Handle(t.Context(), call, req)
+	require.ErrorIs(t, err, spent)
 }
 
 // A spent budget, or a coordinator without an answer, closes the connection.
