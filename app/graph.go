@@ -64,7 +64,7 @@ func (l loaded) catalog() (*topicconfig.Catalog, error) {
 func (l loaded) store(log *zap.Logger) embedded.Options {
 	options := embedded.Options{Log: log.Named("storage"), ProducerExpiration: l.Producer.IDExpiration}
 	if l.Storage.Backend == string(chosen.Memory) {
-		options.FS = vfs.NewMem()
+		options.FS, options.Volatile = vfs.NewMem(), true
 	}
 	return options
 }

@@ -60,6 +60,9 @@ type Options struct {
 	// FS holds the files; nil means the operating system's. vfs.NewMem() makes
 	// a store in memory.
 	FS vfs.FS
+	// Volatile says that nothing has to outlive the process unless it is closed, as
+	// where files are in memory: the metadata store goes without its log.
+	Volatile bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log gets one line per event that an operator can act on; nil drops them.

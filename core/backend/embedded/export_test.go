@@ -63,3 +63,9 @@ func (s *Store) Compacting() bool {
 	_ = s.meta.scan(plainKey(keyDropped), func([]byte, []byte) error { found = true; return nil })
 	return found
 }
+
+// The bounds of the metadata store's log.
+const (
+	MemTable = memTable
+	MetaLogs = metaLogs
+)

@@ -20,6 +20,9 @@ type meta struct {
 	cache *pebble.Cache
 	log   *zap.Logger
 	sync  bool // every commit reaches the disk
+	// volatile: there is no log, and what is in the table for writes is lost unless
+	// the store is closed.
+	volatile bool
 	// failed holds the first error of a commit. Pebble cannot go on after one,
 	// so it is not asked again.
 	failed atomic.Pointer[error]
@@ -44,6 +47,7 @@ const (
 	readOnly access = iota // nothing in the directory changes
 	written                // commits need not reach the disk
 	synced                 // every commit reaches the disk
+	volatile               // only closing keeps anything
 )
 
 // The sizes of the metadata store in memory, in bytes. Pebble takes the memory of a
@@ -53,13 +57,18 @@ const (
 	blockCache = 8 << 20
 )
 
+// metaLogs is how many logs there are, each as large as a table for writes, or as one
+// commit that is larger: the last, and those that pebble keeps to be written over.
+const metaLogs = 4
+
 // openMeta opens the pebble store in dir, or makes it unless it is read only.
 func openMeta(dir string, fs vfs.FS, how access, log *zap.Logger) (*meta, error) {
-	m := &meta{log: log, sync: how == synced, cache: pebble.NewCache(memTable + blockCache)}
+	m := &meta{log: log, sync: how == synced, volatile: how == volatile, cache: pebble.NewCache(memTable + blockCache)}
 	m.fs = &walFS{FS: fs, broken: m.fail}
 	opts := &pebble.Options{
 		FS:           m.fs,
 		ReadOnly:     how == readOnly,
+		DisableWAL:   m.volatile,
 		Cache:        m.cache,
 		MemTableSize: memTable,
 		MaxOpenFiles: 100,
@@ -113,7 +122,7 @@ func (m *meta) commit(b *pebble.Batch, how durability) (err error) {
 	}
 	opts := pebble.Sync
 	switch {
-	case how == behind:
+	case how == behind || m.volatile:
 		opts = pebble.NoSync
 	case how == durable || m.sync:
 		m.fs.waiting.Add(1)
@@ -210,7 +219,10 @@ func (m *meta) close() (err error) {
 			err = fmt.Errorf("pebble: %v", r)
 		}
 	}()
-	err = m.db.Close()
+	if m.volatile {
+		err = m.db.Flush()
+	}
+	err = errors.Join(err, m.db.Close())
 	m.cache.Unref()
 	return err
 }

@@ -43,7 +43,7 @@ func Provide(p Params) backend.Backend {
 // ProvideInMemory is MemoryModule's constructor.
 func ProvideInMemory(p Params) backend.Backend {
 	if p.Options.FS == nil {
-		p.Options.FS = vfs.NewMem()
+		p.Options.FS, p.Options.Volatile = vfs.NewMem(), true
 	}
 	p.Config.Dir = "/memory"
 	return Provide(p)

@@ -135,7 +135,10 @@ func (s *Store) openMeta() error {
 		}
 	}
 	how := written
-	if s.cfg.Sync {
+	switch {
+	case s.opts.Volatile:
+		how = volatile
+	case s.cfg.Sync:
 		how = synced
 	}
 	m, err := openMeta(dir, s.fs, how, s.log)
