@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	"go.uber.org/zap"
 
 	"github.com/iggykafka/gateway/core/backend"
@@ -125,6 +126,29 @@ func (g *placing) undo(ctx context.Context, f found, by uint64, acked bool) erro
 	p.store.log.Warn("the Iggy server was killed in the middle of a write, and cannot read a message that it has acknowledged since; its batch is sent again, and its first offsets stay a gap",
 		append(p.named(), zap.Int64("first", void[0].first), zap.Int64("last", g.from-1))...)
 	return p.voids(ctx, void...)
+}
+
+// lastIsThere makes sure that the server finds the last message under its offset, so
+// that what the log says about producers can be read by consumers, too.
+func (p *partition) lastIsThere(ctx context.Context) error {
+	w := &p.writer
+	polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(w.next-1)), 1)
+	if unreadable(err) || err == nil && len(polled.Messages) > 0 {
+		w.missed = 0
+		return nil
+	}
+	var b backend.Bounds
+	if err == nil {
+		b, err = p.probe(ctx)
+	}
+	switch {
+	case err != nil || b.Start >= w.next: // retention was faster
+		return unwritten(err)
+	case w.missed < misreadTries:
+		w.missed++
+		return fmt.Errorf("%w: a message cannot be read yet", backend.ErrUnavailable)
+	}
+	return p.misread(w.next - 1)
 }
 
 // misread has everything refused that is to be written to a partition where it

@@ -126,6 +126,11 @@ func (p *partition) learn(ctx context.Context) error {
 	p.mu.Lock()
 	start := p.start
 	p.mu.Unlock()
+	if w.next > max(start, w.learnt) {
+		if err := p.lastIsThere(ctx); err != nil {
+			return err
+		}
+	}
 	t := tailReader{oldest: s.now().Add(-s.opts.ProducerExpiration)}
 	if err := t.read(ctx, p, max(start, w.learnt), w.next); err != nil {
 		return unwritten(err)

@@ -1,6 +1,7 @@
 package iggy
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+	"github.com/iggykafka/gateway/core/record/recordtest"
 )
 
 // The server tears writes while a producer is at work: all that it got an answer for
@@ -99,4 +101,30 @@ func TestKillsTearNothing(t *testing.T) {
 		require.Zero(t, b.store.skipped.Load())
 		b.reopen()
 	}
+}
+
+// The first message of a partition is torn: the real server counts wrongly from then
+// on, and nothing is acknowledged that could not be read.
+func TestTornFirstMessageOfAPartition(t *testing.T) {
+	t.Parallel()
+	server := iggytest.Real(t, iggytest.NoFsync())
+	b := newBox(t, server, func(c *Config) { c.CacheBytes = 0 })
+	p := backend.Partition{Topic: b.makeTopic(1).ID}
+	server.Tear("kafka", "t", 0)
+	refused := func(batch recordtest.Batch) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			got := b.appendTo(p, batch, time.Minute)
+			if got.Err == nil {
+				t.Errorf("acknowledged at %d", got.BaseOffset)
+			}
+			return errors.Is(got.Err, backend.ErrStorage)
+		}, time.Minute, 10*time.Millisecond)
+	}
+	refused(by(1, 0, "a", "b"))
+	refused(recordtest.Values("c"))
+	b.reopen()
+	refused(by(1, 0, "a", "b"))
+	b.reopen()
+	refused(recordtest.Values("c"))
 }

@@ -56,6 +56,7 @@ type writer struct {
 	// proven is the connection by which a message went that was read back; 0: none.
 	proven  uint64
 	misread bool // nothing that is written would be found (first.go)
+	missed  int  // looks in a row that have not found the last message
 }
 
 // refused returns why no batch is taken in, or nil.
