@@ -12,13 +12,18 @@ import (
 )
 
 // Spent puts a request to a handler that gets no memory. The error of the budget
-// must come back as it is: it closes the connection, for its own reason.
-func Spent(t testing.TB, h handler.Handler, req kmsg.Request) {
+// must come back as it is: it closes the connection, for its own reason. Spent returns
+// what the handler asked for last, in bytes.
+func Spent(t testing.TB, h handler.Handler, req kmsg.Request) (asked int64) {
 	t.Helper()
 	spent := errors.New("spent")
-	call := handler.Call{MaxFrame: 1 << 20, Memory: Memory(func(int64) error { return spent })}
+	call := handler.Call{MaxFrame: 1 << 20, Memory: Memory(func(n int64) error {
+		asked = n
+		return spent
+	})}
 	_, err := h.Handle(t.Context(), call, req)
 	require.ErrorIs(t, err, spent)
+	return asked
 }
 
 // Gone puts a request to a handler whose client has gone away, which ends its

@@ -2,7 +2,6 @@ package createtopics
 
 import (
 	"context"
-	"errors"
 	"math"
 	"regexp"
 	"strings"
@@ -130,12 +129,7 @@ func TestExpired(t *testing.T) { admintest.Expired(t, open, plain("c", "d"), cod
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	h, s := open(t)
-	spent := errors.New("spent")
-	_, err := h.Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(n int64) error {
-		require.Greater(t, n, int64(2*createdCost))
-		return spent
-	})}, plain("a", "b"))
-	require.ErrorIs(t, err, spent)
+	require.Greater(t, handlertest.Spent(t, h, plain("a", "b")), int64(2*createdCost))
 	require.Equal(t, "none", s.String())
 }
 

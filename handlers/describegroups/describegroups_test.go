@@ -155,12 +155,8 @@ func TestAnswerIsChargedBeforeItIsCopied(t *testing.T) {
 	s := stocked()
 	h := describegroups.New(fakeOf(s))
 	req := &kmsg.DescribeGroupsRequest{Version: 6, Groups: []string{"stable"}}
-	var charged []int64
-	charge := handlertest.Memory(func(n int64) error {
-		charged = append(charged, n)
-		return nil
-	})
-	resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: charge}, req)
+	var charged handlertest.Charges
+	resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &charged}, req)
 	require.NoError(t, err)
 	resp.SetVersion(6)
 	require.Len(t, charged, 2, "the ids, then the answer")

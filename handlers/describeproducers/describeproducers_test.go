@@ -66,12 +66,11 @@ func TestManyProducers(t *testing.T) {
 	req := kmsg.NewPtrDescribeProducersRequest()
 	req.Topics = []kmsg.DescribeProducersRequestTopic{{Topic: "a", Partitions: make([]int32, times)}}
 
-	charged := int64(0)
-	call := handler.Call{MaxFrame: 1 << 20, Memory: handlertest.Memory(func(n int64) error { charged += n; return nil })}
-	resp, err := h.Handle(t.Context(), call, req)
+	var charged handlertest.Charges
+	resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &charged}, req)
 	require.NoError(t, err)
 	size := len(resp.AppendTo(nil))
-	require.Greater(t, charged, int64(size)+producers*times*producerMemory)
+	require.Greater(t, charged.Sum(), int64(size)+producers*times*producerMemory)
 
 	const least = producers * times * producerSize
 	require.Greater(t, size, least)

@@ -2,7 +2,6 @@ package fetch_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,27 +150,13 @@ func TestDrain(t *testing.T) {
 	})
 }
 
-// charges are those that a request was answered after.
-type charges struct {
-	asked int64
-	calls int
-}
-
-func (c *charges) memory() handlertest.Memory {
-	return func(n int64) error {
-		c.asked += n
-		c.calls++
-		return nil
-	}
-}
-
 func TestMemoryIsCharged(t *testing.T) {
 	f := store("a")
 	f.add(t, "a", 0, 1000, 1000)
 	charge := func(req *kmsg.FetchRequest) int64 {
-		m := &charges{}
-		answerTo(t, context.Background(), handler.Call{Memory: m.memory()}, f, req)
-		return m.asked
+		var charged handlertest.Charges
+		answerTo(t, context.Background(), handler.Call{Memory: &charged}, f, req)
+		return charged.Sum()
 	}
 	require.Equal(t, int64(4000), charge(request(ask{"a", 0, 0, mib})), "the records twice: as read and as encoded")
 	require.Equal(t, int64(2000), charge(request(ask{"a", 0, 1, mib})), "not what the client would allow")
@@ -179,12 +164,7 @@ func TestMemoryIsCharged(t *testing.T) {
 	require.Zero(t, charge(request(ask{"a", 0, 2, mib}, ask{"a", 1, 0, mib})), "an empty poll costs nothing")
 
 	f.reads = nil
-	spent := errors.New("spent")
-	_, err := fetch.New(f, limits).Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(n int64) error {
-		require.Equal(t, int64(4000), n)
-		return spent
-	})}, request(ask{"a", 0, 0, mib}))
-	require.ErrorIs(t, err, spent)
+	require.Equal(t, int64(4000), handlertest.Spent(t, fetch.New(f, limits), request(ask{"a", 0, 0, mib})))
 	require.Empty(t, f.reads, "charged before it is read")
 }
 
@@ -195,12 +175,11 @@ func TestMemoryIsChargedAtOnce(t *testing.T) {
 	f.add(t, "a", 0, 1000, 1000)
 	f.add(t, "a", 1, 500, 500, 500)
 	f.add(t, "b", 0, 700)
-	m := &charges{}
+	var charged handlertest.Charges
 	req := request(ask{"a", 0, 0, mib}, ask{"a", 1, 0, 1200}, ask{"b", 0, 0, mib})
-	resp := answerTo(t, context.Background(), handler.Call{Memory: m.memory()}, f, req)
+	resp := answerTo(t, context.Background(), handler.Call{Memory: &charged}, f, req)
 	require.Equal(t, []got{{"a", 0, 0, 0, 2, []int{1000, 1000}}, {"a", 1, 0, 0, 3, []int{500, 500}}, {"b", 0, 0, 0, 1, []int{700}}}, parts(t, resp))
-	require.Equal(t, int64(2*(2000+1200+700)), m.asked)
-	require.Equal(t, 1, m.calls)
+	require.Equal(t, handlertest.Charges{2 * (2000 + 1200 + 700)}, charged)
 }
 
 // A first batch above its limit takes nothing from the other partitions.
@@ -208,8 +187,8 @@ func TestFirstBatchAboveItsLimit(t *testing.T) {
 	f := store("a")
 	f.add(t, "a", 0, 1000)
 	f.add(t, "a", 1, 500)
-	m := &charges{}
-	resp := answerTo(t, context.Background(), handler.Call{Memory: m.memory()}, f, request(ask{"a", 0, 0, 1}, ask{"a", 1, 0, mib}))
+	var charged handlertest.Charges
+	resp := answerTo(t, context.Background(), handler.Call{Memory: &charged}, f, request(ask{"a", 0, 0, 1}, ask{"a", 1, 0, mib}))
 	require.Equal(t, []got{{"a", 0, 0, 0, 1, []int{1000}}, {"a", 1, 0, 0, 1, []int{500}}}, parts(t, resp))
-	require.Equal(t, int64(2*1500), m.asked)
+	require.Equal(t, int64(2*1500), charged.Sum())
 }

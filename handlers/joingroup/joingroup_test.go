@@ -2,7 +2,6 @@ package joingroup_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -168,16 +167,10 @@ func TestTheLeadersAnswerIsCharged(t *testing.T) {
 			{MemberID: "a", Metadata: metadata}, {MemberID: "b", InstanceID: &instance, Metadata: metadata},
 		}}
 	}})
-	charged := int64(0)
-	charge := handlertest.Memory(func(n int64) error {
-		charged += n
-		return nil
-	})
-	_, err := h.Handle(t.Context(), handler.Call{Memory: charge}, &kmsg.JoinGroupRequest{})
+	var charged handlertest.Charges
+	_, err := h.Handle(t.Context(), handler.Call{Memory: &charged}, &kmsg.JoinGroupRequest{})
 	require.NoError(t, err)
-	require.InDelta(t, 2<<20, charged, 1<<10)
+	require.InDelta(t, 2<<20, charged.Sum(), 1<<10)
 
-	spent := errors.New("spent")
-	_, err = h.Handle(t.Context(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, &kmsg.JoinGroupRequest{})
-	require.ErrorIs(t, err, spent, "no room for the answer closes the connection")
+	handlertest.Spent(t, h, &kmsg.JoinGroupRequest{}) // no room for the answer closes the connection
 }

@@ -84,14 +84,10 @@ func TestAnswerIsCharged(t *testing.T) {
 	h := listgroups.New(&coordinatortest.Fake{ListFunc: func(context.Context, coordinator.Filter) []coordinator.Listing {
 		return []coordinator.Listing{{Group: strings.Repeat("g", 1<<10)}}
 	}})
-	charged := int64(0)
-	budget := handlertest.Memory(func(n int64) error {
-		charged += n
-		return nil
-	})
-	_, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: budget}, &kmsg.ListGroupsRequest{})
+	var charged handlertest.Charges
+	_, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &charged}, &kmsg.ListGroupsRequest{})
 	require.NoError(t, err)
-	require.Greater(t, charged, int64(1<<10))
+	require.Greater(t, charged.Sum(), int64(1<<10))
 
 	handlertest.Spent(t, h, &kmsg.ListGroupsRequest{})
 }

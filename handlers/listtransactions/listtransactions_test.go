@@ -1,7 +1,6 @@
 package listtransactions
 
 import (
-	"errors"
 	"runtime"
 	"strings"
 	"testing"
@@ -48,12 +47,7 @@ func TestPatternsArePaidFor(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(len(pattern))*patternMemory, unit)
 	}
-	spent := errors.New("spent")
-	call := handler.Call{Memory: handlertest.Memory(func(n int64) error {
-		require.Equal(t, int64(2*patternMemory), n)
-		return spent
-	})}
 	pattern := "a("
-	_, err := New().Handle(t.Context(), call, &kmsg.ListTransactionsRequest{Version: 2, TransactionalIDPattern: &pattern})
-	require.ErrorIs(t, err, spent)
+	req := &kmsg.ListTransactionsRequest{Version: 2, TransactionalIDPattern: &pattern}
+	require.Equal(t, int64(2*patternMemory), handlertest.Spent(t, New(), req))
 }

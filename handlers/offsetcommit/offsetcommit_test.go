@@ -240,22 +240,21 @@ func TestLongNamesArePaidFor(t *testing.T) {
 	t.Parallel()
 	const partitions = 1000
 	name, metadata := strings.Repeat("g", math.MaxInt16), strings.Repeat("m", 1000)
-	s, paid := newStore(), int64(0)
+	s := newStore()
 	req := request(8, name, make([]int32, partitions)...)
 	for i := range req.Topics[0].Partitions {
 		req.Topics[0].Partitions[i].Metadata = &metadata
 	}
-	call := handler.Call{Memory: handlertest.Memory(func(n int64) error { paid += n; return nil })}
-	_, err := offsetcommit.New(accepting(), s, settings.Offsets{MetadataMax: len(metadata)}).Handle(t.Context(), call, req)
+	var paid handlertest.Charges
+	_, err := offsetcommit.New(accepting(), s, settings.Offsets{MetadataMax: len(metadata)}).Handle(t.Context(), handler.Call{Memory: &paid}, req)
 	require.NoError(t, err)
 	require.Len(t, s.calls, 1)
-	require.GreaterOrEqual(t, paid, int64(2*partitions*(len(name)+len(metadata))))
+	require.GreaterOrEqual(t, paid.Sum(), int64(2*partitions*(len(name)+len(metadata))))
 }
 
 func TestNoMemoryClosesBeforeAnythingIsStored(t *testing.T) {
 	t.Parallel()
-	s, spent := newStore(), errors.New("spent")
-	_, err := offsetcommit.New(accepting(), s, limits).Handle(t.Context(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, request(8, "g", 0))
-	require.ErrorIs(t, err, spent)
+	s := newStore()
+	handlertest.Spent(t, offsetcommit.New(accepting(), s, limits), request(8, "g", 0))
 	require.Empty(t, s.calls)
 }

@@ -201,32 +201,24 @@ func TestLongNamesArePaidFor(t *testing.T) {
 	const partitions = 1000
 	req := &kmsg.OffsetDeleteRequest{Group: strings.Repeat("g", math.MaxInt16)}
 	req.Topics = []kmsg.OffsetDeleteRequestTopic{{Topic: "t", Partitions: make([]kmsg.OffsetDeleteRequestTopicPartition, partitions)}}
-	spent := errors.New("spent")
-	call := handler.Call{Memory: handlertest.Memory(func(n int64) error {
-		require.GreaterOrEqual(t, n, int64(2*partitions*math.MaxInt16))
-		return spent
-	})}
-	_, err := New(nil, nil).Handle(t.Context(), call, req)
-	require.ErrorIs(t, err, spent)
+	require.GreaterOrEqual(t, handlertest.Spent(t, New(nil, nil), req), int64(2*partitions*math.MaxInt16))
 }
 
 // A spent budget, or a coordinator without an answer, closes the connection.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	req := &kmsg.OffsetDeleteRequest{Group: "g"}
-	spent, calls := errors.New("spent"), 0
-	call := handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}
-	_, err := New(nil, nil).Handle(t.Context(), call, req)
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, New(nil, nil), req)
 
 	group := &coordinator.Description{Group: "g", State: coordinator.Stable, Members: make([]coordinator.MemberDescription, 100)}
-	call.Memory = handlertest.Memory(func(n int64) error {
+	spent, calls := errors.New("spent"), 0
+	call := handler.Call{Memory: handlertest.Memory(func(n int64) error {
 		if calls++; calls == 1 {
 			return nil
 		}
 		require.Equal(t, 100*memberMemory, n)
 		return spent
-	})
-	_, err = New(describing(group), nil).Handle(t.Context(), call, req)
+	})}
+	_, err := New(describing(group), nil).Handle(t.Context(), call, req)
 	require.ErrorIs(t, err, spent)
 }

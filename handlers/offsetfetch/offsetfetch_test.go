@@ -232,14 +232,10 @@ func TestRepeatedGroupsAreBounded(t *testing.T) {
 				req.Groups[i].Topics = []kmsg.OffsetFetchRequestGroupTopic{{Topic: "t", Partitions: []int32{0}}}
 			}
 		}
-		charged := int64(0)
-		charge := handlertest.Memory(func(n int64) error {
-			charged += n
-			return nil
-		})
-		_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: charge}, req)
+		var charged handlertest.Charges
+		_, err = offsetfetch.New(s).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20, Memory: &charged}, req)
 		require.NoError(t, err)
-		require.Greater(t, charged, int64(10*4096))
+		require.Greater(t, charged.Sum(), int64(10*4096))
 	}
 
 	handlertest.Spent(t, offsetfetch.New(s), req)

@@ -126,21 +126,15 @@ func TestDeadline(t *testing.T) {
 func TestDecodersAreCharged(t *testing.T) {
 	plain, gzip := recordtest.Values("v").Bytes(), recordtest.Values("v").Compressed(record.Gzip).Batch(t)
 	zstd := recordtest.Values("v").Compressed(record.Zstd).Batch(t)
-	var asked []int64
-	count := handlertest.Memory(func(n int64) error {
-		asked = append(asked, n)
-		return nil
-	})
+	var charged handlertest.Charges
 	req := request(9, 1, topic("plain", part(0, plain), part(1, bytes.Clone(gzip.Bytes))),
 		topic("small", part(0, bytes.Clone(gzip.Bytes))), topic("stamped", part(0, zstd.Bytes), part(1, bytes.Clone(gzip.Bytes))))
-	_, err := produce.New(store()).Handle(context.Background(), handler.Call{Memory: count}, req)
+	_, err := produce.New(store()).Handle(context.Background(), handler.Call{Memory: &charged}, req)
 	require.NoError(t, err)
-	require.Equal(t, []int64{gzip.DecoderMemory(), zstd.DecoderMemory() - gzip.DecoderMemory()}, asked)
+	require.Equal(t, handlertest.Charges{gzip.DecoderMemory(), zstd.DecoderMemory() - gzip.DecoderMemory()}, charged)
 
-	spent := errors.New("spent")
 	f := store()
-	_, err = produce.New(f).Handle(context.Background(), handler.Call{Memory: handlertest.Memory(func(int64) error { return spent })}, req)
-	require.ErrorIs(t, err, spent)
+	handlertest.Spent(t, produce.New(f), req)
 	require.Empty(t, f.appended)
 }
 
