@@ -349,6 +349,15 @@ func (l *fakeLedger) keys(kind string) (n int) {
 	return n
 }
 
+func (l *fakeLedger) Size() (bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, value := range l.pairs {
+		bytes += int64(len(key) + len(value))
+	}
+	return bytes
+}
+
 func (l *fakeLedger) Close() error          { return nil }
 func (l *fakeLedger) Lost() <-chan struct{} { return l.lost }
 

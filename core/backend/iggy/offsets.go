@@ -44,23 +44,35 @@ func splitOffset(key string) (group string, p backend.Partition, ok bool) {
 	return strings.ReplaceAll(name, zeroByte, "\x00"), p, true
 }
 
+// maxLedger bounds the committed offsets, of groups with any names, in bytes of the
+// ledger: all of it is in memory, and read at every start. Offsets that do not expire
+// are there for ever. It is room for some two million.
+const maxLedger = 256 << 20
+
 // CommitOffsets implements backend.Offsets. All commits are one transaction of the
-// ledger.
+// ledger. backend.ErrTooLarge for partitions that the group has committed nothing for
+// when there are offsets enough.
 func (s *Store) CommitOffsets(ctx context.Context, group string, commits []backend.Commit) error {
 	if err := s.up(); err != nil {
 		return err
 	}
 	s.committing.RLock()
 	defer s.committing.RUnlock()
+	full := s.ledger.Size() >= s.opts.maxLedger
 	changes := make([]journal.Change, 0, len(commits))
 	for _, c := range commits {
 		if !s.has(c.Partition) {
 			continue
 		}
 		key := offsetKey(group, c.Partition)
-		if c.Offset >= 0 {
+		_, known := s.ledger.Get(key)
+		switch {
+		case full && !known && c.Offset >= 0:
+			return fmt.Errorf("%w: what the gateway keeps in Iggy has %d bytes and takes no offsets of further groups and partitions; delete groups that are not used",
+				backend.ErrTooLarge, s.opts.maxLedger)
+		case c.Offset >= 0:
 			changes = append(changes, journal.Change{Key: key, Value: encodeOffset(c.CommittedOffset)})
-		} else if _, ok := s.ledger.Get(key); ok {
+		case known:
 			changes = append(changes, journal.Change{Key: key})
 		}
 	}

@@ -2,6 +2,7 @@ package iggy
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/uuid"
@@ -48,4 +49,28 @@ func TestOffsetsWhileIggyIsAway(t *testing.T) {
 	groups, err := f.OffsetGroups(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"g\x00"}, groups)
+}
+
+// Offsets are in memory, and any name is one of a group: when there are enough, those
+// that are there may be committed anew and deleted, and no others.
+func TestOffsetsAreBounded(t *testing.T) {
+	t.Parallel()
+	f := newFakes(t, func(f *fakes) { f.opts.maxLedger = 2000 })
+	topic := f.create("t", 2)
+	commit := func(group string, index int32, offset int64) error {
+		p := backend.Partition{Topic: topic.ID, Index: index}
+		return f.CommitOffsets(t.Context(), group, []backend.Commit{{Partition: p, CommittedOffset: backend.CommittedOffset{Offset: offset}}})
+	}
+	var err error
+	groups := 0
+	for ; err == nil; groups++ {
+		require.Less(t, groups, 2000)
+		err = commit(strconv.Itoa(groups), 0, 1)
+	}
+	require.ErrorIs(t, err, backend.ErrTooLarge)
+	require.Greater(t, groups, 10)
+	require.ErrorIs(t, commit("0", 1, 1), backend.ErrTooLarge, "another partition")
+	require.NoError(t, commit("0", 0, 2))
+	require.NoError(t, f.DeleteOffsets(t.Context(), "0"))
+	require.NoError(t, commit("another", 1, 1))
 }

@@ -45,6 +45,9 @@ type Options struct {
 	// not answer. The heartbeats of a member come over the same connection, and wait
 	// behind it.
 	commitPatience time.Duration
+	// maxLedger is how many bytes the ledger has before only what is in it may be
+	// committed anew.
+	maxLedger int64
 	// ledgerPatience is journal.Options.Patience.
 	ledgerPatience time.Duration
 	dial           func(Config, Options) (server, error)
@@ -69,6 +72,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.commitPatience == 0 {
 		o.commitPatience = 2 * time.Second
+	}
+	if o.maxLedger == 0 {
+		o.maxLedger = maxLedger
 	}
 	if o.dial == nil {
 		o.dial = dial
@@ -97,6 +103,8 @@ type server interface {
 // from memory.
 type ledger interface {
 	journal.View
+	// Size returns the bytes of all keys and values.
+	Size() int64
 	// Commit makes all changes, or none, and returns when they are stored.
 	Commit(context.Context, []journal.Change) error
 	// Amend makes the changes that decide returns, when all commits before it are

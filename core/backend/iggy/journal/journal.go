@@ -141,6 +141,12 @@ func (j *Journal) Scan(prefix string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) { scan(j.content.moment(), prefix)(yield) }
 }
 
+// Size returns the bytes of all keys and values, which are in memory.
+func (j *Journal) Size() int64 {
+	_, bytes := j.content.size()
+	return bytes
+}
+
 // Lost is closed when the journal has ended by itself: another gateway has taken
 // it over, or its log is gone. Err says why.
 func (j *Journal) Lost() <-chan struct{} { return j.lost }
