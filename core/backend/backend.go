@@ -273,6 +273,11 @@ type Entries interface {
 	// ChangeEntries stores and, for nil values, deletes, all in one step: after a
 	// crash all changes are there or none. A value that is not there is deleted
 	// without an error. ErrTooLarge when the changes together exceed MaxEntries.
+	//
+	// Without changes it writes nothing, and returns nil when it is known what became
+	// of every change of entries that ended before with ErrOutcomeUnknown or a context
+	// error: Entries has it then, or it never will be stored. Otherwise
+	// ErrUnavailable or ErrOutcomeUnknown, for another try.
 	ChangeEntries(ctx context.Context, kind string, changes map[string][]byte) error
 }
 

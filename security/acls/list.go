@@ -14,6 +14,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/outcome"
 )
 
 // Config says how a List answers.
@@ -33,6 +34,8 @@ type List struct {
 	// index is what questions are answered by; nil before the list is loaded.
 	index atomic.Pointer[index]
 
+	// outcomes has the list read anew after a change whose outcome is not known.
+	outcomes *outcome.Reader
 	changing sync.Mutex // held by whoever changes the list, storage included
 	mu       sync.RWMutex
 	acls     map[security.ACL]struct{} // by mu
@@ -40,12 +43,19 @@ type List struct {
 
 // New returns a list that is not loaded yet.
 func New(entries backend.Entries, config Config) *List {
-	return &List{config: config, entries: entries, acls: map[security.ACL]struct{}{}}
+	l := &List{config: config, entries: entries, acls: map[security.ACL]struct{}{}}
+	l.outcomes = outcome.New(entries, kind, l.Load)
+	return l
 }
+
+// Close ends what a change has left to do whose outcome is not known yet.
+func (l *List) Close() { l.outcomes.Close() }
 
 // Load reads the stored ACLs. One that cannot be read is an error, since nobody knows
 // what it denied.
 func (l *List) Load(ctx context.Context) error {
+	l.changing.Lock()
+	defer l.changing.Unlock()
 	stored, err := l.entries.Entries(ctx, kind)
 	if err != nil {
 		return fmt.Errorf("read the ACLs: %w", err)
@@ -58,8 +68,6 @@ func (l *List) Load(ctx context.Context) error {
 		}
 		acls[acl] = struct{}{}
 	}
-	l.changing.Lock()
-	defer l.changing.Unlock()
 	l.publish(acls)
 	return nil
 }
@@ -178,7 +186,8 @@ func (l *List) DeleteACLs(ctx context.Context, filters []security.ACLFilter) []s
 
 // change stores that ACLs are added or removed, and then puts it in force. The
 // changes are stored in pieces as large as storage takes; after an error, those that
-// were stored before it are in force. It is called with l.changing held.
+// were stored before it are in force, and where it leaves open what was stored, that is
+// as soon as it is known. It is called with l.changing held.
 func (l *List) change(ctx context.Context, acls map[security.ACL]struct{}, remove bool) error {
 	if len(acls) == 0 {
 		return nil
@@ -192,6 +201,7 @@ func (l *List) change(ctx context.Context, acls map[security.ACL]struct{}, remov
 		}
 	})
 	l.publish(next)
+	l.outcomes.Ended(err)
 	return err
 }
 

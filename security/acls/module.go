@@ -16,7 +16,7 @@ import (
 var Candidate = fx.Module("acls", fx.Provide(func(c authorizer.Config, b backend.Backend, log *zap.Logger, life fx.Lifecycle) authorizer.Out {
 	return authorizer.Out{Candidate: authorizer.Candidate{Name: "acls", Make: func() (security.Authorizer, error) {
 		list := New(b, Config{AllowIfNone: c.AllowIfNoACL, Max: c.MaxACLs})
-		life.Append(fx.StartHook(func(ctx context.Context) error {
+		life.Append(fx.StartStopHook(func(ctx context.Context) error {
 			if err := list.Load(ctx); err != nil {
 				return err
 			}
@@ -25,7 +25,7 @@ var Candidate = fx.Module("acls", fx.Provide(func(c authorizer.Config, b backend
 					"name one in authorization.super_users")
 			}
 			return nil
-		}))
+		}, list.Close))
 		return list, nil
 	}}}
 }))

@@ -73,7 +73,8 @@ func compare(a, b security.QuotaEntity) int {
 
 // AlterQuotas implements security.QuotaList. Changes that are right are made in one
 // step, those of one entity in their order. One that would make an entity more than
-// there may be is refused.
+// there may be is refused. After an error that leaves open what was stored, that is in
+// force as soon as it is known.
 func (q *Quotas) AlterQuotas(ctx context.Context, changes []security.QuotaChange, validateOnly bool) []error {
 	errs := make([]error, len(changes))
 	q.changing.Lock()
@@ -105,6 +106,7 @@ func (q *Quotas) AlterQuotas(ctx context.Context, changes []security.QuotaChange
 		return errs
 	}
 	if err := q.entries.ChangeEntries(ctx, kind, stored); err != nil {
+		q.outcomes.Ended(err)
 		for i := range errs {
 			if errs[i] == nil {
 				errs[i] = fmt.Errorf("store the quotas: %w", err)

@@ -48,7 +48,7 @@ type storedParams struct {
 
 func (p storedParams) make() (*Quotas, error) {
 	q := New(p.Backend, orDefault(p.Config))
-	p.Lifecycle.Append(fx.StartHook(func(ctx context.Context) error { return q.Load(ctx) }))
+	p.Lifecycle.Append(fx.StartStopHook(func(ctx context.Context) error { return q.Load(ctx) }, q.Close))
 	if p.Metrics == nil {
 		return q, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/outcome"
 )
 
 // Quotas are the quotas of the gateway: a security.Quotas and a security.QuotaList.
@@ -24,6 +25,8 @@ type Quotas struct {
 	index    atomic.Pointer[index]
 	accounts *accounts
 
+	// outcomes has the list read anew after a change whose outcome is not known.
+	outcomes *outcome.Reader
 	changing sync.Mutex // held by whoever changes the list, storage included
 	mu       sync.RWMutex
 	list     map[string]security.QuotaEntry // by name of the stored entry; by mu
@@ -34,12 +37,18 @@ func New(entries backend.Entries, c Config) *Quotas {
 	w := windows{c.Windows, c.WindowSize}
 	q := &Quotas{config: c, entries: entries, epoch: time.Now(), windows: w, accounts: newAccounts(w, c.MaxAccounts)}
 	q.index.Store(newIndex(nil, c))
+	q.outcomes = outcome.New(entries, kind, q.Load)
 	return q
 }
+
+// Close ends what a change has left to do whose outcome is not known yet.
+func (q *Quotas) Close() { q.outcomes.Close() }
 
 // Load reads the stored quotas. One that cannot be read is an error, since nobody
 // knows whom it bounded.
 func (q *Quotas) Load(ctx context.Context) error {
+	q.changing.Lock()
+	defer q.changing.Unlock()
 	stored, err := q.entries.Entries(ctx, kind)
 	if err != nil {
 		return fmt.Errorf("read the quotas: %w", err)
@@ -50,8 +59,6 @@ func (q *Quotas) Load(ctx context.Context) error {
 			return err
 		}
 	}
-	q.changing.Lock()
-	defer q.changing.Unlock()
 	q.publish(list)
 	return nil
 }

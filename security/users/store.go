@@ -15,6 +15,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/internal/filewatch"
+	"github.com/iggykafka/gateway/internal/outcome"
 )
 
 // kind is what the backend calls the entries.
@@ -32,7 +33,8 @@ type Store struct {
 	seen  os.FileInfo      // the file when it was last read; nil for none
 	fault string           // why it could not be read then, as it was told
 
-	changing chan struct{} // holds a token while a change is made: one at a time
+	outcomes *outcome.Reader // reads stored anew after a change whose outcome is not known
+	changing chan struct{}   // holds a token while a change is made: one at a time
 
 	mu     sync.RWMutex
 	stored map[id]security.ScramCredential // of the backend
@@ -46,11 +48,13 @@ type Store struct {
 
 // New returns a store over entries; Start fills it. The file may be "" for none.
 func New(c Config, entries backend.Entries, log *zap.Logger) *Store {
-	return &Store{
+	s := &Store{
 		entries: entries, file: c.UsersFile, most: c.MaxCredentials, log: log,
 		changing: make(chan struct{}, 1),
 		stored:   map[id]security.ScramCredential{}, shapes: shapes{},
 	}
+	s.outcomes = outcome.New(entries, kind, s.load)
+	return s
 }
 
 // Start reads what is stored, and the file, which it watches from then on. A file
@@ -68,15 +72,23 @@ func (s *Store) Start(ctx context.Context) error {
 	return s.follow(filewatch.New(s.file))
 }
 
-// Stop ends the watch over the file.
+// Stop ends the watch over the file, and what a change has left to do.
 func (s *Store) Stop() {
+	s.outcomes.Close()
 	if s.watch != nil {
 		s.watch.Stop()
 		s.watch = nil
 	}
 }
 
+// load reads what is stored, in place of what was known of it.
 func (s *Store) load(ctx context.Context) error {
+	select {
+	case s.changing <- struct{}{}:
+		defer func() { <-s.changing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	found, err := s.entries.Entries(ctx, kind)
 	if err != nil {
 		return err
@@ -84,6 +96,7 @@ func (s *Store) load(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.takeFakes(found)
+	s.stored, s.shapes = map[id]security.ScramCredential{}, shapes{}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		key, c, err := parseEntry(name, found[name])
 		if err != nil {
@@ -167,7 +180,8 @@ func (s *Store) ScramUsers(context.Context) ([]security.ScramUser, error) {
 	return users, nil
 }
 
-// AlterScramCredentials implements security.ScramCredentials.
+// AlterScramCredentials implements security.ScramCredentials. After an error that leaves
+// open what was stored, that is in force as soon as it is known.
 func (s *Store) AlterScramCredentials(ctx context.Context, changes []security.ScramChange) error {
 	select {
 	case s.changing <- struct{}{}:
@@ -191,6 +205,7 @@ func (s *Store) AlterScramCredentials(ctx context.Context, changes []security.Sc
 	}
 	fakes := s.newFakes(values)
 	if err := s.entries.ChangeEntries(ctx, kind, values); err != nil {
+		s.outcomes.Ended(err)
 		return err
 	}
 	s.mu.Lock()
