@@ -26,21 +26,9 @@ func open(t testing.TB) (handler.Handler, *admintest.Topics) {
 	return New(s, s.Catalog, admintest.Node(), settings.Topics{DefaultPartitions: 3, MaxNewPartitions: 100}), s
 }
 
-func TestConform(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Conform(t, h)
-}
-
-func TestReadme(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Readme(t, h, "README.md")
-}
-
-func Fuzz(f *testing.F) {
-	h, _ := open(f)
-	handlertest.Fuzz(f, h)
-}
-
+func TestConform(t *testing.T)  { admintest.Conform(t, open) }
+func TestReadme(t *testing.T)   { admintest.Readme(t, open) }
+func Fuzz(f *testing.F)         { admintest.Fuzz(f, open) }
 func TestAnything(t *testing.T) { admintest.Anything(t, open) }
 
 // Configs at their default are left out of the scenarios, and made-up ids.

@@ -7,14 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
-	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/handlertest"
-	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/security/acls"
 	"github.com/iggykafka/gateway/security/acls/aclstest"
 )
@@ -27,12 +24,7 @@ func TestReadme(t *testing.T) { handlertest.Readme(t, New(nil), "README.md") }
 
 func Fuzz(f *testing.F) { handlertest.Fuzz(f, New(nil)) }
 
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		l := aclstest.Open(t)
-		return handlertest.Env{Handler: New(l), Commands: aclstest.Commands(l)}
-	})
-}
+func TestScenarios(t *testing.T) { aclstest.Scenarios(t, New) }
 
 // every asks n times for the deletion of everything.
 func every(version int16, n int) *kmsg.DeleteACLsRequest {
@@ -43,28 +35,12 @@ func every(version int16, n int) *kmsg.DeleteACLsRequest {
 
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	for v := int16(1); v <= 3; v++ {
-		for _, c := range []struct {
-			acls security.ACLs
-			code int16
-			text *string
-		}{
-			{nil, 54, kmsg.StringPtr("No Authorizer is configured.")},
-			{aclstest.Failing{Err: backend.ErrUnavailable}, 41, nil},
-			{aclstest.Failing{Err: security.Refuse(kerr.InvalidRequest, "no")}, 42, kmsg.StringPtr("no")},
-		} {
-			resp, err := New(c.acls).Handle(t.Context(), handler.Call{MaxFrame: 1 << 20}, every(v, 2))
-			require.NoError(t, err)
-			back, err := handlertest.RoundTrip(resp, v)
-			require.NoError(t, err)
-			results := back.(*kmsg.DeleteACLsResponse).Results
-			require.Len(t, results, 2)
-			for _, r := range results {
-				require.Equal(t, c.code, r.ErrorCode)
-				require.Equal(t, c.text, r.ErrorMessage)
-			}
+	aclstest.Errors(t, New, func(v int16) kmsg.Request { return every(v, 2) }, func(resp kmsg.Response) (all []aclstest.Result) {
+		for _, r := range resp.(*kmsg.DeleteACLsResponse).Results {
+			all = append(all, aclstest.Result{Code: r.ErrorCode, Message: r.ErrorMessage})
 		}
-	}
+		return all
+	})
 }
 
 // An answer as large as a frame may be goes out; with one byte less of room the

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
@@ -16,40 +15,28 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(t testing.TB, enabled bool) (handler.Handler, *admintest.Topics) {
+func open(t testing.TB) (handler.Handler, *admintest.Topics) { return openWith(t, true) }
+
+func openWith(t testing.TB, enabled bool) (handler.Handler, *admintest.Topics) {
 	s := admintest.New(t)
 	return New(s, settings.Topics{DeleteEnable: enabled}), s
 }
 
-func TestConform(t *testing.T) {
-	h, _ := open(t, true)
-	handlertest.Conform(t, h)
-}
-
-func TestReadme(t *testing.T) {
-	h, _ := open(t, true)
-	handlertest.Readme(t, h, "README.md")
-}
-
-func Fuzz(f *testing.F) {
-	h, _ := open(f, true)
-	handlertest.Fuzz(f, h)
-}
-
-func TestAnything(t *testing.T) {
-	admintest.Anything(t, func(t testing.TB) (handler.Handler, *admintest.Topics) { return open(t, true) })
-}
+func TestConform(t *testing.T)  { admintest.Conform(t, open) }
+func TestReadme(t *testing.T)   { admintest.Readme(t, open) }
+func Fuzz(f *testing.F)         { admintest.Fuzz(f, open) }
+func TestAnything(t *testing.T) { admintest.Anything(t, open) }
 
 func TestScenarios(t *testing.T) {
 	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		h, s := open(t, !strings.Contains(t.Name(), "disabled"))
+		h, s := openWith(t, !strings.Contains(t.Name(), "disabled"))
 		return handlertest.Env{Handler: h, Commands: s.Commands()}
 	})
 }
 
 func TestFailing(t *testing.T) {
 	t.Parallel()
-	h, s := open(t, true)
+	h, s := open(t)
 	admintest.Failing(t, s, h, func(v int16) kmsg.Request {
 		req := kmsg.NewPtrDeleteTopicsRequest()
 		req.TimeoutMillis = 1000
@@ -75,15 +62,10 @@ func codes(resp kmsg.Response) []int16 {
 func TestExpired(t *testing.T) {
 	a, b := "a", "b"
 	req := &kmsg.DeleteTopicsRequest{TimeoutMillis: 1000, Topics: []kmsg.DeleteTopicsRequestTopic{{Topic: &a}, {Topic: &b}}}
-	admintest.Expired(t, func(t testing.TB) (handler.Handler, *admintest.Topics) { return open(t, true) }, req, codes)
+	admintest.Expired(t, func(t testing.TB) (handler.Handler, *admintest.Topics) { return open(t) }, req, codes)
 }
 
 // A budget that is spent closes the connection before anything is deleted.
 func TestReserve(t *testing.T) {
-	t.Parallel()
-	h, s := open(t, true)
-	_, err := s.Create("a", 1, nil)
-	require.NoError(t, err)
-	handlertest.Spent(t, h, &kmsg.DeleteTopicsRequest{Version: 1, TimeoutMillis: 1000, TopicNames: []string{"a"}})
-	require.Equal(t, "a partitions=1\n", s.String())
+	admintest.Spent(t, open, &kmsg.DeleteTopicsRequest{Version: 1, TimeoutMillis: 1000, TopicNames: []string{"a"}})
 }

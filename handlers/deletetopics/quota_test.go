@@ -15,7 +15,7 @@ import (
 // quota (KIP-599).
 func TestQuota(t *testing.T) {
 	t.Parallel()
-	h, s := open(t, true)
+	h, s := open(t)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		_, err := s.CreateTopic(t.Context(), backend.NewTopic{Name: name, Partitions: 3})
 		require.NoError(t, err)

@@ -26,12 +26,7 @@ func TestReadme(t *testing.T) { handlertest.Readme(t, New(nil), "README.md") }
 
 func Fuzz(f *testing.F) { handlertest.Fuzz(f, New(nil)) }
 
-func TestScenarios(t *testing.T) {
-	handlertest.Scenarios(t, "testdata", func(t *testing.T) handlertest.Env {
-		l := aclstest.Open(t)
-		return handlertest.Env{Handler: New(l), Commands: aclstest.Commands(l)}
-	})
-}
+func TestScenarios(t *testing.T) { aclstest.Scenarios(t, New) }
 
 func every(version int16) *kmsg.DescribeACLsRequest {
 	return &kmsg.DescribeACLsRequest{Version: version, ResourceType: 1, ResourcePatternType: 1, Operation: 1, PermissionType: 1}

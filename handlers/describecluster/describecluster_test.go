@@ -8,7 +8,6 @@ import (
 
 	"github.com/iggykafka/gateway/core/cluster"
 	"github.com/iggykafka/gateway/core/handler"
-	"github.com/iggykafka/gateway/core/handlertest"
 	"github.com/iggykafka/gateway/core/topicadmin/admintest"
 )
 
@@ -19,21 +18,9 @@ func open(t testing.TB) (handler.Handler, *admintest.Topics) {
 	return New(cluster.New(s, admintest.Node())), s
 }
 
-func TestConform(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Conform(t, h)
-}
-
-func TestReadme(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Readme(t, h, "README.md")
-}
-
-func Fuzz(f *testing.F) {
-	h, _ := open(f)
-	handlertest.Fuzz(f, h)
-}
-
+func TestConform(t *testing.T)   { admintest.Conform(t, open) }
+func TestReadme(t *testing.T)    { admintest.Readme(t, open) }
+func Fuzz(f *testing.F)          { admintest.Fuzz(f, open) }
 func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
 func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 

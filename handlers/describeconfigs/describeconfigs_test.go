@@ -43,21 +43,9 @@ func open(t testing.TB) (handler.Handler, *admintest.Topics) {
 	return New(s, s.Catalog, admintest.Node(), broker), s
 }
 
-func TestConform(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Conform(t, h)
-}
-
-func TestReadme(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Readme(t, h, "README.md")
-}
-
-func Fuzz(f *testing.F) {
-	h, _ := open(f)
-	handlertest.Fuzz(f, h)
-}
-
+func TestConform(t *testing.T)  { admintest.Conform(t, open) }
+func TestReadme(t *testing.T)   { admintest.Readme(t, open) }
+func Fuzz(f *testing.F)         { admintest.Fuzz(f, open) }
 func TestAnything(t *testing.T) { admintest.Anything(t, open) }
 func TestHidden(t *testing.T)   { admintest.Hidden(t, open) }
 

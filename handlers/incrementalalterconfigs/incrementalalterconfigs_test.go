@@ -3,12 +3,10 @@ package incrementalalterconfigs
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/core/handler"
-	"github.com/iggykafka/gateway/core/handlertest"
 	"github.com/iggykafka/gateway/core/topicadmin/admintest"
 )
 
@@ -19,21 +17,9 @@ func open(t testing.TB) (handler.Handler, *admintest.Topics) {
 	return New(s, s.Catalog, admintest.Node()), s
 }
 
-func TestConform(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Conform(t, h)
-}
-
-func TestReadme(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Readme(t, h, "README.md")
-}
-
-func Fuzz(f *testing.F) {
-	h, _ := open(f)
-	handlertest.Fuzz(f, h)
-}
-
+func TestConform(t *testing.T)   { admintest.Conform(t, open) }
+func TestReadme(t *testing.T)    { admintest.Readme(t, open) }
+func Fuzz(f *testing.F)          { admintest.Fuzz(f, open) }
 func TestAnything(t *testing.T)  { admintest.Anything(t, open) }
 func TestHidden(t *testing.T)    { admintest.Hidden(t, open) }
 func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
@@ -68,11 +54,4 @@ func TestFailing(t *testing.T) {
 func TestExpired(t *testing.T) { admintest.Expired(t, open, request("a", "b"), codes) }
 
 // A budget that is spent closes the connection before anything is changed.
-func TestReserve(t *testing.T) {
-	t.Parallel()
-	h, s := open(t)
-	_, err := s.Create("a", 1, nil)
-	require.NoError(t, err)
-	handlertest.Spent(t, h, request("a"))
-	require.Equal(t, "a partitions=1\n", s.String())
-}
+func TestReserve(t *testing.T) { admintest.Spent(t, open, request("a")) }

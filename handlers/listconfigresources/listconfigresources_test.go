@@ -21,21 +21,9 @@ func open(t testing.TB) (handler.Handler, *admintest.Topics) {
 	return New(s, admintest.Node()), s
 }
 
-func TestConform(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Conform(t, h)
-}
-
-func TestReadme(t *testing.T) {
-	h, _ := open(t)
-	handlertest.Readme(t, h, "README.md")
-}
-
-func Fuzz(f *testing.F) {
-	h, _ := open(f)
-	handlertest.Fuzz(f, h)
-}
-
+func TestConform(t *testing.T)   { admintest.Conform(t, open) }
+func TestReadme(t *testing.T)    { admintest.Readme(t, open) }
+func Fuzz(f *testing.F)          { admintest.Fuzz(f, open) }
 func TestScenarios(t *testing.T) { admintest.Scenarios(t, open) }
 
 // Only v1 looks at topics, so v0 cannot fail.

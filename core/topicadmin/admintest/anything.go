@@ -22,6 +22,27 @@ type Store interface {
 	Commands() map[string]func(*testing.T, *datadriven.TestData) string
 }
 
+// Conform is handlertest.Conform for the handler that open returns.
+func Conform[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)) {
+	t.Helper()
+	h, _ := open(t)
+	handlertest.Conform(t, h)
+}
+
+// Readme is handlertest.Readme for the handler that open returns.
+func Readme[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)) {
+	t.Helper()
+	h, _ := open(t)
+	handlertest.Readme(t, h, "README.md")
+}
+
+// Fuzz is handlertest.Fuzz for the handler that open returns.
+func Fuzz[S Store](f *testing.F, open func(testing.TB) (handler.Handler, S)) {
+	f.Helper()
+	h, _ := open(f)
+	handlertest.Fuzz(f, h)
+}
+
 // Scenarios runs the files of testdata over a handler and the commands of its
 // store.
 func Scenarios[S Store](t *testing.T, open func(testing.TB) (handler.Handler, S)) {

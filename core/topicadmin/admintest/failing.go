@@ -78,11 +78,7 @@ func FailingWith(t *testing.T, want Codes, s *Topics, method string, h handler.H
 // has topics a and b.
 func Expired(t *testing.T, open func(testing.TB) (handler.Handler, *Topics), req kmsg.Request, codes func(kmsg.Response) []int16) {
 	t.Helper()
-	h, s := open(t)
-	for _, name := range []string{"a", "b"} {
-		_, err := s.Create(name, 1, nil)
-		require.NoError(t, err)
-	}
+	h, s := openTwo(t, open)
 	before := s.String()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -91,4 +87,25 @@ func Expired(t *testing.T, open func(testing.TB) (handler.Handler, *Topics), req
 	require.NoError(t, err)
 	require.Equal(t, []int16{7, 7}, codes(resp))
 	require.Equal(t, before, s.String())
+}
+
+// Spent puts a request to a handler that gets no memory. The connection must close, and
+// the store, which has topics a and b, must stay as it is.
+func Spent(t *testing.T, open func(testing.TB) (handler.Handler, *Topics), req kmsg.Request) {
+	t.Helper()
+	h, s := openTwo(t, open)
+	before := s.String()
+	handlertest.Spent(t, h, req)
+	require.Equal(t, before, s.String())
+}
+
+// openTwo is open with the topics a and b in the store.
+func openTwo(t *testing.T, open func(testing.TB) (handler.Handler, *Topics)) (handler.Handler, *Topics) {
+	t.Helper()
+	h, s := open(t)
+	for _, name := range []string{"a", "b"} {
+		_, err := s.Create(name, 1, nil)
+		require.NoError(t, err)
+	}
+	return h, s
 }
