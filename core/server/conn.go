@@ -353,7 +353,7 @@ func (c *conn) hangUp() {
 		c.socket.finishBy(time.Now().Add(goodbye))
 		c.nc.Close()
 	}
-	c.socket.Conn.Close()
+	c.socket.Close()
 	c.socket.giveBack()
 }
 

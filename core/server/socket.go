@@ -37,6 +37,8 @@ type socket struct {
 	spare  time.Duration
 	held   *wire.Buffer // what is not written yet; nil: all is written at once
 	broken error        // why writes fail, for good
+	// untaken is whether that is a client that does not read.
+	untaken atomic.Bool
 }
 
 // past is a deadline that is over.
@@ -138,6 +140,7 @@ func (s *socket) write(p []byte) (n int, err error) {
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(s.writeBy) || s.givenUp() {
 			s.broken = err
+			s.untaken.Store(errors.Is(err, os.ErrDeadlineExceeded))
 			return n, err
 		}
 		s.armWrite()
@@ -191,6 +194,15 @@ func (s *socket) flush() {
 		_, _ = s.write(s.held.B) // keeps its error in broken
 	}
 	s.held.B = s.held.B[:0]
+}
+
+// Close closes the connection. What a client has not taken in time is dropped: the
+// system would offer it for minutes, out of megabytes of its memory.
+func (s *socket) Close() error {
+	if tcp, ok := s.Conn.(*net.TCPConn); ok && s.untaken.Load() {
+		tcp.SetLinger(0)
+	}
+	return s.Conn.Close()
 }
 
 // SetDeadline does nothing, as do SetReadDeadline and SetWriteDeadline: the time

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,4 +117,36 @@ func TestInterruptedAnswers(t *testing.T) {
 		near.Close()
 		far.Close()
 	})
+}
+
+// What a client does not take in time is dropped with its connection: the system keeps
+// none of it. What it may take yet is not.
+func TestUntakenIsDropped(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	for _, taken := range []bool{true, false} {
+		near, err := net.Dial("tcp", ln.Addr().String())
+		require.NoError(t, err)
+		defer near.Close()
+		far, err := ln.Accept()
+		require.NoError(t, err)
+		s := &socket{Conn: far}
+		answer := make([]byte, 64<<20) // more than the system takes
+		if taken {
+			answer = answer[:1000]
+		}
+		s.finishBy(time.Now().Add(200 * time.Millisecond))
+		_, err = s.Write(answer)
+		require.Equal(t, taken, err == nil)
+		require.NoError(t, s.Close())
+		n, err := io.Copy(io.Discard, near)
+		if taken {
+			require.NoError(t, err)
+			require.EqualValues(t, len(answer), n)
+		} else {
+			require.ErrorIs(t, err, syscall.ECONNRESET)
+		}
+	}
 }
