@@ -19,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 	xdg "github.com/xdg-go/scram"
+	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
@@ -49,8 +50,9 @@ type Gate struct {
 	login *xdg.Client // it remembers what the password is salted to
 }
 
-// Open starts a gateway that ends with the test. Nil changes nothing of its configuration.
-func Open(t testing.TB, change func(*app.Config)) *Gate {
+// Open starts a gateway that ends with the test. Nil changes nothing of its configuration; more are options of
+// gatewaytest.Start.
+func Open(t testing.TB, change func(*app.Config), more ...fx.Option) *Gate {
 	t.Helper()
 	ca := ssltest.NewAuthority(t)
 	files := ca.Issue(t, ssltest.Server()).Write(t, t.TempDir())
@@ -66,7 +68,7 @@ func Open(t testing.TB, change func(*app.Config)) *Gate {
 		return "hostile-" + map[string]string{"SSL": "ssl", "SASL_PLAINTEXT": "sasl", "SASL_SSL": "both"}[protocol],
 			server.ListenerConfig{Protocol: protocol}, g.addrs[protocol]
 	}
-	*g.addrs["PLAINTEXT"] = gatewaytest.Start(t,
+	*g.addrs["PLAINTEXT"] = gatewaytest.Start(t, append(more,
 		gatewaytest.Listener(listener("SSL")), gatewaytest.Listener(listener("SASL_PLAINTEXT")), gatewaytest.Listener(listener("SASL_SSL")),
 		gatewaytest.Admin(&g.Admin),
 		gatewaytest.Config(func(c *app.Config) {
@@ -76,7 +78,7 @@ func Open(t testing.TB, change func(*app.Config)) *Gate {
 			if change != nil {
 				change(c)
 			}
-		}))
+		}))...)
 	return g
 }
 
@@ -133,6 +135,16 @@ func (g *Gate) Inner() (all []Door) {
 		}
 	}
 	return all
+}
+
+// Inside is the door of the same listener behind which everything is served.
+func (d Door) Inside() Door {
+	for _, inner := range d.gate.Inner() {
+		if inner.addr == d.addr {
+			return inner
+		}
+	}
+	return d
 }
 
 // Addr is where the door is.
