@@ -83,7 +83,8 @@ func (c *Catalog) Validate(name, value string) error {
 // versions of DescribeConfigs.
 const MaxValue = math.MaxInt16
 
-// errTooLong is Kafka's text.
+// errTooLong is the text that Kafka 4.4 has for lists that an append made too long; a
+// longer value in a request never reaches its controller, and the connection is closed.
 var errTooLong = Error(fmt.Sprintf("The configuration value cannot be added because it exceeds the maximum value size of %d bytes.", MaxValue))
 
 // ValidateAll checks all overrides of a topic, each by itself and against the
