@@ -19,6 +19,7 @@ import (
 	"github.com/iggykafka/gateway"
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
+	"github.com/iggykafka/gateway/clienttest/hostile"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/handlertest"
 	"github.com/iggykafka/gateway/core/security"
@@ -102,21 +103,31 @@ func (s *strict) DeleteACLs(_ context.Context, filters []security.ACLFilter) []s
 // guarded is a gateway with something in it, and clients that may see none of it.
 type guarded struct {
 	t        *testing.T
-	addr     string
+	door     hostile.Door
 	rules    *strict
 	admin    administrator
 	handlers []handler.Handler
 	conns    map[string]*rawclient.Conn // by client id
 }
 
-func newGuarded(t *testing.T) *guarded {
+// throughGuarded runs a test of a gateway whose every right is asked for, in the clear and behind all that there is.
+func throughGuarded(t *testing.T, test func(*testing.T, *guarded)) {
+	t.Helper()
+	for _, door := range []string{"PLAINTEXT", "SASL_SSL, logged in"} {
+		t.Run(door, func(t *testing.T) { test(t, newGuarded(t, door)) })
+	}
+}
+
+func newGuarded(t *testing.T, door string) *guarded {
 	g := &guarded{t: t, rules: newStrict(), conns: map[string]*rawclient.Conn{}}
 	var err error
 	_, g.handlers, err = compose(t, gateway.Plugins())
 	require.NoError(t, err)
 	slices.SortFunc(g.handlers, func(a, b handler.Handler) int { return int(a.Spec().Key - b.Spec().Key) })
-	g.addr = gatewaytest.Start(t, gatewaytest.Authorizer(g.rules),
-		gatewaytest.Config(func(c *app.Config) { c.Groups.Coordinator = "durable" })) // groups without members are there
+	gate := hostile.Open(t, func(c *app.Config) { c.Groups.Coordinator = "durable" }, // groups without members are there
+		gatewaytest.Authorizer(g.rules))
+	inner := gate.Inner()
+	g.door = inner[slices.IndexFunc(inner, func(d hostile.Door) bool { return d.Name == door })]
 	t.Cleanup(func() {
 		for _, c := range g.conns {
 			c.Close()
@@ -128,8 +139,9 @@ func newGuarded(t *testing.T) *guarded {
 
 func (g *guarded) dial(clientID string) *rawclient.Conn {
 	if g.conns[clientID] == nil {
-		c, err := rawclient.Dial(g.addr, clientID)
+		nc, err := g.door.Dial()
 		require.NoError(g.t, err)
+		c := rawclient.New(nc, clientID)
 		require.NoError(g.t, c.SetDeadline(time.Now().Add(5*time.Minute)))
 		g.conns[clientID] = c
 	}
@@ -185,8 +197,9 @@ func stateful(key kmsg.Key) bool {
 // Who may do nothing learns nothing from any key at any version and changes
 // nothing: the answers about what is there are those about what is not, and no
 // answer has a name that the request has not.
-func TestNothingIsAllowed(t *testing.T) {
-	g := newGuarded(t)
+func TestNothingIsAllowed(t *testing.T) { throughGuarded(t, nothingIsAllowed) }
+
+func nothingIsAllowed(t *testing.T, g *guarded) {
 	here := g.admin.prepare()
 	gone := absent
 	gone.id = here.id
@@ -241,7 +254,7 @@ func declares(spec handler.Spec, r right) bool {
 // One right opens the keys that declare it and no other; all the rights that a key
 // declares open it.
 func TestOneRightIsAllowed(t *testing.T) {
-	g := newGuarded(t)
+	g := newGuarded(t, "PLAINTEXT")
 	g.admin.prepare()
 	denied := g.answers()
 	rights, opened := map[right]bool{}, map[int16]bool{}
@@ -301,8 +314,9 @@ func (g *guarded) answers() map[int16][]byte {
 
 // A refused Produce without acks has no answer that could say so: the connection
 // closes, whether the topic is there or not, and nothing is stored.
-func TestProduceWithoutAcksIsRefused(t *testing.T) {
-	g := newGuarded(t)
+func TestProduceWithoutAcksIsRefused(t *testing.T) { throughGuarded(t, produceWithoutAcksIsRefused) }
+
+func produceWithoutAcksIsRefused(t *testing.T, g *guarded) {
 	here := g.admin.prepare()
 	before := g.admin.store()
 	for _, about := range []target{here, absent} {

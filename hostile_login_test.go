@@ -79,12 +79,15 @@ func TestFloodBeforeLogin(t *testing.T) {
 	var silent []net.Conn
 	for i := range 3 * places {
 		c, err := net.Dial("tcp", addr)
-		require.NoError(t, err)
+		if err != nil {
+			continue // there was no place, and the end came before the client knew of the beginning
+		}
 		if i%2 == 0 {
 			_, _ = c.Write([]byte{0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00}) // the beginning of a hello
 		}
 		silent = append(silent, c)
 	}
+	require.GreaterOrEqual(t, len(silent), places)
 	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
 		answer, err := http.Get(admin + path)
 		require.NoError(t, err)

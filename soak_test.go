@@ -14,7 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/app"
-	"github.com/iggykafka/gateway/app/gatewaytest"
+	"github.com/iggykafka/gateway/clienttest/hostile"
 	"github.com/iggykafka/gateway/core/record/recordtest"
 )
 
@@ -32,19 +32,36 @@ func soakFactor(t *testing.T) int {
 	return n
 }
 
+// throughSoaked runs a test in the clear and, with a third of the requests, behind all
+// that a listener can ask for. The store is on disk: records in memory would count.
+func throughSoaked(t *testing.T, times int, test func(t *testing.T, conn *soaking, times int)) {
+	gate := hostile.Open(t, func(c *app.Config) {
+		c.Storage.Backend, c.Storage.Dir = "embedded", t.TempDir()
+	})
+	for _, door := range gate.Inner() {
+		if door.Secured == door.Login {
+			n := times * soakFactor(t)
+			if door.Secured {
+				n /= 3
+			}
+			t.Run(door.Name, func(t *testing.T) { test(t, soakConn(t, door), n) })
+		}
+	}
+}
+
 // TestSoakRequests sends many requests over one connection, pipelined: answers
 // come in order, memory stays flat, goroutines return to their base.
-func TestSoakRequests(t *testing.T) {
-	addr := gatewaytest.Start(t)
+func TestSoakRequests(t *testing.T) { throughSoaked(t, 100, soakRequests) }
+
+func soakRequests(t *testing.T, conn *soaking, times int) {
 	request := frame(18, 0, false, "")
-	conn := soakConn(t, addr)
 	const batch = 1000
 	var many []byte
 	for range batch {
 		many = append(many, request...)
 	}
 	first := exchangeOne(t, conn, request)
-	flat(t, 100*soakFactor(t), func() {
+	flat(t, times, func() {
 		sent := make(chan error, 1)
 		go func() { _, err := conn.Write(many); sent <- err }()
 		for range batch {
@@ -58,11 +75,9 @@ func TestSoakRequests(t *testing.T) {
 
 // TestSoakSilence sends many Produce requests with acks=0, which are not
 // answered; a Metadata request tells when they are done.
-func TestSoakSilence(t *testing.T) {
-	addr := gatewaytest.Start(t, gatewaytest.Config(func(c *app.Config) {
-		c.Storage.Backend, c.Storage.Dir = "embedded", t.TempDir() // records in memory would count
-	}))
-	conn := soakConn(t, addr)
+func TestSoakSilence(t *testing.T) { throughSoaked(t, 10, soakSilence) }
+
+func soakSilence(t *testing.T, conn *soaking, times int) {
 	create := kmsg.NewPtrCreateTopicsRequest()
 	create.Version, create.TimeoutMillis = 4, 5000
 	create.Topics = []kmsg.CreateTopicsRequestTopic{{Topic: "soak", NumPartitions: 1, ReplicationFactor: 1}}
@@ -78,7 +93,7 @@ func TestSoakSilence(t *testing.T) {
 	for range batch {
 		many = append(many, one...)
 	}
-	flat(t, 10*soakFactor(t), func() {
+	flat(t, times, func() {
 		_, err := conn.Write(many)
 		require.NoError(t, err)
 		exchangeOne(t, conn, frame(18, 0, false, ""))
@@ -91,8 +106,8 @@ type soaking struct {
 	buf []byte
 }
 
-func soakConn(t *testing.T, addr string) *soaking {
-	c := raw(t, addr)
+func soakConn(t *testing.T, door hostile.Door) *soaking {
+	c := enter(t, door)
 	require.NoError(t, c.SetDeadline(time.Time{}))
 	return &soaking{Conn: c, r: bufio.NewReader(c), buf: make([]byte, 4<<10)}
 }

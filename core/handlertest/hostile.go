@@ -11,6 +11,8 @@ import (
 // Body is a request body that no client should send, and what is wrong with it.
 type Body struct {
 	Fault string
+	// Kind is the fault without where it is: "null", "cut", or what stands for a count, in hex.
+	Kind  string
 	Bytes []byte
 }
 
@@ -20,15 +22,15 @@ func Hostile(h handler.Handler, version int16) []Body {
 	var out []Body
 	for _, c := range countsOf(h, version) {
 		if !c.nullable {
-			out = append(out, Body{c.path + " is null", c.with(c.null())})
+			out = append(out, Body{c.path + " is null", "null", c.with(c.null())})
 		}
 		for _, huge := range c.huge() {
-			out = append(out, Body{fmt.Sprintf("%s has the count %x", c.path, huge), c.with(huge)})
+			out = append(out, Body{fmt.Sprintf("%s has the count %x", c.path, huge), fmt.Sprintf("%x", huge), c.with(huge)})
 		}
 	}
 	body := filled(h, version, three).AppendTo(nil)
 	for n := range body {
-		out = append(out, Body{fmt.Sprintf("cut at byte %d", n), body[:n]})
+		out = append(out, Body{fmt.Sprintf("cut at byte %d", n), "cut", body[:n]})
 	}
 	return out
 }
