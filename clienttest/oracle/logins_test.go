@@ -10,7 +10,8 @@ import (
 )
 
 // TestLoginsAgainstKafka holds the answers to raw logins, which the gateway is tested
-// with in core/sasl, against a broker.
+// with in core/sasl, against a broker: first logins, and those that end and are renewed
+// (KIP-368).
 func TestLoginsAgainstKafka(t *testing.T) {
 	kafka := kafkaBroker(t)
 	hold := func(name, addr string) {
@@ -27,4 +28,6 @@ func TestLoginsAgainstKafka(t *testing.T) {
 	}
 	hold("plaintext", kafka.plain)
 	hold("kafka", kafka.sasl)
+	hold("renewed", kafka.renewed)
+	hold("ends", kafka.ends)
 }

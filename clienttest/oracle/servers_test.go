@@ -33,16 +33,17 @@ const (
 )
 
 // kafkaVar names a Kafka 4.4 broker to compare with, freshly made and without
-// topics, by the addresses of broker: "plain,sasl,controller,scram". Without it the
-// tests start one. TestAgainstKafka needs the first alone, and only TestScramLogins
-// the last.
+// topics, by the addresses of broker: "plain,sasl,controller,scram,renewed,ends".
+// Without it the tests start one. TestAgainstKafka needs the first alone, only
+// TestScramLogins the fourth, and only TestLoginsAgainstKafka the last two.
 const kafkaVar = "KAFKA_ORACLE_ADDR"
 
 // broker is the addresses of a Kafka broker. It has the StandardAuthorizer; whoever
 // comes to plain or controller, without a login, is a super user. To sasl
 // (SASL_PLAINTEXT) come the users of package oracle, with their name as password. At
-// scram one logs in by SCRAM.
-type broker struct{ plain, sasl, controller, scram string }
+// scram one logs in by SCRAM. At renewed and ends one logs in by PLAIN or SCRAM, for an
+// hour and for 6 seconds.
+type broker struct{ plain, sasl, controller, scram, renewed, ends string }
 
 func gatewayAddr(t *testing.T) string { return clienttest.Address(t) }
 
@@ -53,10 +54,9 @@ func kafkaBroker(t *testing.T) broker {
 		return startKafka(t)
 	case len(addrs) < 3:
 		return broker{plain: addrs[0]}
-	case len(addrs) < 4:
-		addrs = append(addrs, "")
 	}
-	return broker{addrs[0], addrs[1], addrs[2], addrs[3]}
+	addrs = append(addrs, "", "", "")
+	return broker{addrs[0], addrs[1], addrs[2], addrs[3], addrs[4], addrs[5]}
 }
 
 // startKafka runs a single-node Kafka 4.4 until the end of the test.
@@ -64,14 +64,15 @@ func startKafka(t *testing.T) broker {
 	jars := kafkaJars(t)
 	dir := t.TempDir()
 	plain, controller, sasl, scram := freePort(t), freePort(t), freePort(t), freePort(t)
+	renewed, ends := freePort(t), freePort(t)
 	properties := filepath.Join(dir, "server.properties")
 	require.NoError(t, os.WriteFile(properties, fmt.Appendf(nil, `
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:%[2]d
-listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d
-advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SCRAM:SASL_PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d,RENEWED://127.0.0.1:%[7]d,ENDS://127.0.0.1:%[8]d
+advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d,RENEWED://127.0.0.1:%[7]d,ENDS://127.0.0.1:%[8]d
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SCRAM:SASL_PLAINTEXT,RENEWED:SASL_PLAINTEXT,ENDS:SASL_PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
 log.dirs=%[3]s/data
@@ -89,7 +90,7 @@ listener.name.sasl_plaintext.plain.sasl.jaas.config=org.apache.kafka.common.secu
 listener.name.scram.sasl.enabled.mechanisms=SCRAM-SHA-256,SCRAM-SHA-512
 listener.name.scram.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 listener.name.scram.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
-`, plain, controller, dir, sasl, user, scram), 0o644))
+`+renewing("renewed", time.Hour)+renewing("ends", 6*time.Second), plain, controller, dir, sasl, user, scram, renewed, ends), 0o644))
 
 	java := func(class string, args ...string) *exec.Cmd {
 		return exec.Command("java", append([]string{
@@ -114,9 +115,21 @@ listener.name.scram.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.secur
 		}
 	})
 	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-	started := broker{at(plain), at(sasl), at(controller), at(scram)}
+	started := broker{at(plain), at(sasl), at(controller), at(scram), at(renewed), at(ends)}
 	require.Eventually(t, func() bool { return answers(started.plain) }, wait, pause, "the broker does not answer")
 	return started
+}
+
+// renewing is the section of a listener whose logins end, for two users.
+func renewing(listener string, after time.Duration) string {
+	module := "org.apache.kafka.common.security."
+	of := "listener.name." + listener + "."
+	return fmt.Sprintf(`%[1]ssasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+%[1]sconnections.max.reauth.ms=%[2]d
+%[1]splain.sasl.jaas.config=%[3]splain.PlainLoginModule required user_%[4]s="%[4]s" user_bob="bob";
+%[1]sscram-sha-256.sasl.jaas.config=%[3]sscram.ScramLoginModule required;
+%[1]sscram-sha-512.sasl.jaas.config=%[3]sscram.ScramLoginModule required;
+`, of, after.Milliseconds(), module, user)
 }
 
 // kafkaJars installs the broker, which comes with the tools that need it.

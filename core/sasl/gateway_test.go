@@ -61,19 +61,29 @@ func start(t *testing.T, mechanisms []string, change func(*app.Config), opts ...
 	return addr
 }
 
-// What comes back on raw connections; see sasltest.Flow. Those of testdata/kafka and
-// testdata/plaintext are compared with a broker, too, by clienttest/oracle.
+// What comes back on raw connections; see sasltest.Flow. But for those of
+// testdata/gateway they are compared with a broker, too, by clienttest/oracle.
 func TestFlows(t *testing.T) {
-	run := func(path, addr string) {
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			return sasltest.Flow(t, addr, d.Input)
-		})
-	}
+	run := func(path, addr string) { flows(t, path, addr) }
 	addr := start(t, []string{"PLAIN"}, nil)
 	run("testdata/kafka/plain.txt", addr)
 	run("testdata/gateway/plain.txt", addr)
 	run("testdata/plaintext/none.txt", gatewaytest.Start(t))
-	run("testdata/renewed.txt", start(t, nil, func(c *app.Config) { c.SASL.Logins.MaxReauth = time.Hour }))
+	renewed := start(t, nil, func(c *app.Config) { c.SASL.Logins.MaxReauth = time.Hour })
+	run("testdata/renewed/renewed.txt", renewed)
+	run("testdata/gateway/renewed.txt", renewed)
+}
+
+// Logins that end, which takes its time.
+func TestEndsOfLogins(t *testing.T) {
+	t.Parallel()
+	flows(t, "testdata/ends/ends.txt", start(t, nil, func(c *app.Config) { c.SASL.Logins.MaxReauth = 6 * time.Second }))
+}
+
+func flows(t *testing.T, path, addr string) {
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		return sasltest.Flow(t, addr, d.Input)
+	})
 }
 
 func franz(t *testing.T, addr, user, password string, opts ...kgo.Opt) *kgo.Client {

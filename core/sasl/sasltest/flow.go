@@ -28,6 +28,7 @@ const flowPatience = time.Minute
 //	token 1 "\x00alice\x00alice"  SaslAuthenticate
 //	bare "\x00alice\x00alice"     a bare token
 //	metadata 1                    Metadata without topics
+//	wait 1000                     nothing, for so many ms
 func Flow(t *testing.T, addr, steps string) string {
 	t.Helper()
 	c, err := rawclient.Dial(addr, "flow")
@@ -57,6 +58,11 @@ func Flow(t *testing.T, addr, steps string) string {
 // step does one step and tells what came back.
 func step(c *rawclient.Conn, line string) (string, error) {
 	word, rest, _ := strings.Cut(line, " ")
+	if word == "wait" { // for the end of a login, of which neither side tells
+		d, err := time.ParseDuration(rest + "ms")
+		time.Sleep(d)
+		return "over", err
+	}
 	if word == "bare" {
 		var token string
 		if _, err := fmt.Sscanf(rest, "%q", &token); err != nil {
