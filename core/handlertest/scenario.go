@@ -136,3 +136,14 @@ func RoundTrip(resp kmsg.Response, version int16) (kmsg.Response, error) {
 	back.SetVersion(version)
 	return back, back.ReadFrom(resp.AppendTo(nil))
 }
+
+// Size returns what a response takes of a frame at a version, in bytes: the correlation
+// id, the header's tags where the version has them, and the body.
+func Size(resp kmsg.Response, version int16) int {
+	resp.SetVersion(version)
+	size := 4 + len(resp.AppendTo(nil))
+	if resp.IsFlexible() {
+		size++
+	}
+	return size
+}

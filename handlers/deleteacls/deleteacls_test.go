@@ -61,11 +61,7 @@ func TestPriceEqualsTheEncoder(t *testing.T) {
 			}
 			resp, err := handle(open(), 1<<24)
 			require.NoError(t, err)
-			resp.SetVersion(v)
-			size := 4 + len(resp.AppendTo(nil))
-			if resp.IsFlexible() {
-				size++
-			}
+			size := handlertest.Size(resp, v)
 			l := open()
 			_, err = handle(l, size-1)
 			if n > 0 {

@@ -74,11 +74,7 @@ func TestPriceEqualsTheEncoder(t *testing.T) {
 			for v := int16(1); v <= 3; v++ {
 				resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 24}, every(v))
 				require.NoError(t, err)
-				resp.SetVersion(v)
-				size := 4 + len(resp.AppendTo(nil))
-				if resp.IsFlexible() {
-					size++
-				}
+				size := handlertest.Size(resp, v)
 				_, err = h.Handle(t.Context(), handler.Call{MaxFrame: size}, every(v))
 				require.NoError(t, err)
 				_, err = h.Handle(t.Context(), handler.Call{MaxFrame: size - 1}, every(v))

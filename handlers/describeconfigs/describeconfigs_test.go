@@ -99,11 +99,7 @@ func TestPrice(t *testing.T) {
 		}
 		resp, err := h.Handle(context.Background(), handler.Call{MaxFrame: 1 << 20}, req)
 		require.NoError(t, err)
-		resp.SetVersion(req.Version)
-		size := len(resp.AppendTo(nil)) + 4
-		if resp.IsFlexible() {
-			size++
-		}
+		size := handlertest.Size(resp, req.Version)
 		_, err = h.Handle(context.Background(), handler.Call{MaxFrame: size}, req)
 		require.NoError(t, err)
 		if len(req.Resources) > 0 {

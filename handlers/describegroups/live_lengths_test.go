@@ -12,6 +12,7 @@ import (
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
 	"github.com/iggykafka/gateway/handlers/describegroups"
 )
 
@@ -65,11 +66,7 @@ func fits(t require.TestingT, l live, h handler.Handler, req kmsg.Request) {
 	ctx := l.t.Context()
 	resp, err := h.Handle(ctx, handler.Call{MaxFrame: 100 << 20}, req)
 	require.NoError(t, err)
-	resp.SetVersion(req.GetVersion())
-	size := 4 + len(resp.AppendTo(nil))
-	if resp.IsFlexible() {
-		size++
-	}
+	size := handlertest.Size(resp, req.GetVersion())
 	_, err = h.Handle(ctx, handler.Call{MaxFrame: size}, req)
 	require.NoError(t, err, "v%d with room for %d bytes", req.GetVersion(), size)
 	_, err = h.Handle(ctx, handler.Call{MaxFrame: size - 1}, req)

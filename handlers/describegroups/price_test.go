@@ -11,6 +11,7 @@ import (
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/handler"
+	"github.com/iggykafka/gateway/core/handlertest"
 )
 
 // The generators are shared, and rapid writes to them: the tests that use them
@@ -84,15 +85,10 @@ func priced(version int16, found []coordinator.Description) int64 {
 // section from v5 on) and body.
 func encoded(version int16, found []coordinator.Description) int64 {
 	resp := kmsg.NewPtrDescribeGroupsResponse()
-	resp.Version = version
 	for i := range found {
 		resp.Groups = append(resp.Groups, group(version, &found[i]))
 	}
-	header := 4
-	if resp.IsFlexible() {
-		header = 5
-	}
-	return int64(header + len(resp.AppendTo(nil)))
+	return int64(handlertest.Size(resp, version))
 }
 
 func TestPriceEqualsTheEncoder(t *testing.T) {
@@ -156,14 +152,10 @@ func TestPriceOfRefusedGroups(t *testing.T) {
 	ids := []string{"", "a", strings.Repeat("x", 126), strings.Repeat("y", 127)}
 	for v := int16(0); v <= 6; v++ {
 		resp := kmsg.NewPtrDescribeGroupsResponse()
-		resp.Version = v
 		for _, id := range ids {
 			resp.Groups = append(resp.Groups, refuse(id))
 		}
-		size := 4 + len(resp.AppendTo(nil))
-		if resp.IsFlexible() {
-			size++
-		}
+		size := handlertest.Size(resp, v)
 		fits := newTab(v, len(ids), handler.Call{MaxFrame: size})
 		require.NoError(t, fits.refuse(ids), "v%d", v)
 		require.EqualValues(t, size, fits.frame, "v%d", v)

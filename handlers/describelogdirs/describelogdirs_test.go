@@ -103,11 +103,7 @@ func TestPrice(t *testing.T) {
 			req.SetVersion(v)
 			resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20}, req)
 			require.NoError(t, err)
-			resp.SetVersion(v)
-			size := len(resp.AppendTo(nil)) + 4
-			if req.IsFlexible() {
-				size++
-			}
+			size := handlertest.Size(resp, v)
 			_, err = h.Handle(t.Context(), handler.Call{MaxFrame: size}, req)
 			require.NoError(t, err, "v%d", v)
 			_, err = h.Handle(t.Context(), handler.Call{MaxFrame: size - 1}, req)

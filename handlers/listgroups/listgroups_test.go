@@ -65,11 +65,7 @@ func TestAnswerAtTheFrameLimit(t *testing.T) {
 		req := &kmsg.ListGroupsRequest{Version: v}
 		resp, err := h.Handle(t.Context(), handler.Call{MaxFrame: 1 << 20}, req)
 		require.NoError(t, err)
-		resp.SetVersion(v)
-		size := 4 + len(resp.AppendTo(nil))
-		if resp.IsFlexible() {
-			size++
-		}
+		size := handlertest.Size(resp, v)
 
 		_, err = h.Handle(t.Context(), handler.Call{MaxFrame: size}, req)
 		require.NoError(t, err, "v%d: equal is allowed", v)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/iggykafka/gateway/coordinator"
+	"github.com/iggykafka/gateway/core/handlertest"
 )
 
 // sizes lie at the steps of a varint of length+1, where a wrong formula shows.
@@ -18,16 +19,9 @@ var listing = rapid.Custom(func(t *rapid.T) coordinator.Listing {
 	return coordinator.Listing{Group: text("group"), ProtocolType: text("type"), State: coordinator.State(text("state"))}
 })
 
-// encoded is what the codec makes of an answer: header (correlation id, and a
-// tag section from v3 on) and body.
+// encoded is what the codec makes of an answer.
 func encoded(version int16, groups []coordinator.Listing) int64 {
-	resp := answer(groups)
-	resp.Version = version
-	header := 4
-	if resp.IsFlexible() {
-		header = 5
-	}
-	return int64(header + len(resp.AppendTo(nil)))
+	return int64(handlertest.Size(answer(groups), version))
 }
 
 func TestPriceEqualsTheEncoder(t *testing.T) {

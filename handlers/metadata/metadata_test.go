@@ -88,12 +88,7 @@ func TestPrice(t *testing.T) {
 		}
 		req := ask(p.version)
 		resp := s.build(t.Context(), handler.Call{}, req, p)
-		resp.Version = p.version
-		header := 4
-		if resp.IsFlexible() {
-			header++
-		}
-		require.EqualValues(t, header+len(resp.AppendTo(nil)), p.price(), "v%d", p.version)
+		require.EqualValues(t, handlertest.Size(resp, p.version), p.price(), "v%d", p.version)
 	}
 }
 
@@ -111,11 +106,7 @@ func TestLimit(t *testing.T) {
 		req := ask(v)
 		resp, err := h.Handle(context.Background(), handler.Call{MaxFrame: 1 << 20}, req)
 		require.NoError(t, err)
-		resp.SetVersion(v)
-		size := len(resp.AppendTo(nil)) + 4
-		if resp.IsFlexible() {
-			size++
-		}
+		size := handlertest.Size(resp, v)
 		_, err = h.Handle(context.Background(), handler.Call{MaxFrame: size}, req)
 		require.NoError(t, err)
 		_, err = h.Handle(context.Background(), handler.Call{MaxFrame: size - 1}, req)
