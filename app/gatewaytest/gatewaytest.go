@@ -35,6 +35,9 @@ import (
 // patience bounds start and stop: far more than either ever takes.
 const patience = time.Minute
 
+// Option is what Start takes, for packages that pass options on.
+type Option = fx.Option
+
 // Start runs a gateway until the end of the test and returns the address of its
 // first listener. The
 // options are modules to add, and those of this package. A gateway that does

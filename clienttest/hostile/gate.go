@@ -19,7 +19,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 	xdg "github.com/xdg-go/scram"
-	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
@@ -52,7 +51,7 @@ type Gate struct {
 
 // Open starts a gateway that ends with the test. Nil changes nothing of its configuration; more are options of
 // gatewaytest.Start.
-func Open(t testing.TB, change func(*app.Config), more ...fx.Option) *Gate {
+func Open(t testing.TB, change func(*app.Config), more ...gatewaytest.Option) *Gate {
 	t.Helper()
 	ca := ssltest.NewAuthority(t)
 	files := ca.Issue(t, ssltest.Server()).Write(t, t.TempDir())
