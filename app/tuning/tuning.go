@@ -51,8 +51,8 @@ func collector(limit int64) (undo func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	c := &tuner{limit: uint64(max(0, limit)), percent: debug.SetGCPercent(mostPercent)} // #nosec G115 -- not below zero
-	before := c.percent
+	before := debug.SetGCPercent(mostPercent)
+	c := &tuner{limit: uint64(max(0, limit)), percent: mostPercent} // #nosec G115 -- not below zero
 	c.adjust()
 	c.again()
 	return func() {

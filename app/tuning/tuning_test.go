@@ -68,6 +68,16 @@ func TestStart(t *testing.T) {
 	require.Equal(t, percent, gcPercent(), "nobody changes it any more")
 }
 
+// What Go's default happens to be is set where the limit takes it.
+func TestStartWithoutRoom(t *testing.T) {
+	t.Setenv("GOGC", "")
+	percent := gcPercent()
+	stop := Start(0)
+	require.Equal(t, leastPercent, gcPercent())
+	stop()
+	require.Equal(t, percent, gcPercent())
+}
+
 func TestTheUserDecides(t *testing.T) {
 	t.Setenv("GOGC", "100")
 	t.Setenv("GOMAXPROCS", "2")
