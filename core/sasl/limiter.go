@@ -18,9 +18,9 @@ const (
 	// suspectAfter is after how many failures an address is a suspect.
 	suspectAfter = 3
 	// suspectRest is how long suspects rest after the failure of one of them, in times
-	// of what that took to check, and longestRest at most. So guessing takes a quarter of a
-	// processor, or of one connection to whoever knows the passwords, from however many
-	// addresses it comes.
+	// of what that took to check, and longestRest at most. So their guesses take a quarter of
+	// a processor, or of one connection to whoever knows the passwords, however many suspects
+	// there are; who is no suspect yet, or has been forgotten, is not counted in.
 	suspectRest = 3
 	longestRest = time.Second
 )
