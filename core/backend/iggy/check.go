@@ -80,7 +80,7 @@ func (s *Store) check(ctx context.Context) {
 }
 
 // Inspect looks at the server of a configuration from outside, beside a gateway
-// that may run: as the start does, but for the topics. It leaves a message of 256
+// that may run: as the start does, but for the topics. It leaves messages of 256
 // KiB or more in the topic "check" of the internal stream, if a
 // gateway has used that. An error says that the server cannot be asked.
 //
@@ -216,12 +216,9 @@ func (i inspector) savesAtOnce(ctx context.Context) (bool, error) {
 	if err := i.ensureCheckTopic(ctx, at); err != nil {
 		return false, err
 	}
-	first, err := i.written(ctx, at, little)
-	if err != nil {
-		return false, err
-	}
-	if first >= little/2 {
-		return true, nil
+	saved, err := i.shows(ctx, at, little)
+	if err != nil || saved {
+		return saved, err
 	}
 	more, err := i.written(ctx, at, much)
 	if err != nil {
@@ -231,6 +228,19 @@ func (i inspector) savesAtOnce(ctx context.Context) (bool, error) {
 		return false, errNotSeen
 	}
 	return false, nil
+}
+
+// shows says whether messages of a size show among what the server has written, each
+// of two. One alone may be covered by what others have the server write meanwhile, as
+// doctor by a gateway that has just started and looks as well.
+func (i inspector) shows(ctx context.Context, at client.Topic, size int) (bool, error) {
+	for range 2 {
+		n, err := i.written(ctx, at, size)
+		if err != nil || n < size/2 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // written sends a message of a size and returns how many bytes the server has

@@ -1,15 +1,18 @@
 package iggy
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 	"github.com/iggykafka/gateway/core/topicconfig"
 )
@@ -110,4 +113,53 @@ func TestInspectWhileIggyIsAway(t *testing.T) {
 	cfg.ConnectTimeout = time.Hour
 	_, err = Inspect(t.Context(), cfg, false, zap.NewNop())
 	require.ErrorContains(t, err, "connection refused")
+}
+
+// A server that saves late is not taken for a safe one because somebody else has it
+// write in the moment of the look.
+func TestCheckBesideOthersThatWrite(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]struct {
+		server lateServer
+		saved  bool
+	}{
+		"saves late":                         {lateServer{keeps: 1 << 20}, false},
+		"saves late, others write meanwhile": {lateServer{keeps: 1 << 20, others: 4 << 20}, false},
+		"saves at once":                      {lateServer{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			saved, err := inspector{cfg: DefaultConfig(), server: &one.server}.savesAtOnce(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, one.saved, saved)
+		})
+	}
+}
+
+// lateServer writes what it was sent once that is more than it keeps, and others, in
+// bytes, with the first message.
+type lateServer struct {
+	server                       // what is not asked for
+	keeps, others, kept, written int
+}
+
+func (s *lateServer) Topics(context.Context, string) ([]iggcon.Topic, error) {
+	return []iggcon.Topic{{Name: checkTopic}}, nil
+}
+
+func (s *lateServer) Stats(context.Context) (*iggcon.Stats, error) {
+	return &iggcon.Stats{WrittenBytes: uint64(s.written)}, nil
+}
+
+func (s *lateServer) Send(_ context.Context, _ client.Topic, _ uint32, messages []iggcon.IggyMessage) error {
+	for _, m := range messages {
+		s.kept += len(m.Payload)
+	}
+	s.written += s.others
+	s.others = 0
+	if s.kept > s.keeps {
+		s.written += s.kept
+		s.kept = 0
+	}
+	return nil
 }
