@@ -117,7 +117,9 @@ func (p *Passwords) Verify(ctx context.Context, _ security.Requester, user, pass
 func (p *Passwords) refusal(ctx context.Context, began time.Time, err error) error {
 	switch {
 	case errors.Is(err, client.ErrWrongPassword):
-		err = plain.ErrWrong
+		// The audit says whose passwords were asked: one that was set for SCRAM is not
+		// among them.
+		err = fmt.Errorf("%w in the Iggy server", plain.ErrWrong)
 	case errors.Is(err, client.ErrInactive):
 		err = fmt.Errorf("%w: %w", plain.ErrWrong, err)
 	default:

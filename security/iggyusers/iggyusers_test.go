@@ -100,12 +100,13 @@ func TestRemembered(t *testing.T) {
 		require.Equal(t, 1, f.count())
 		require.ErrorIs(t, p.try(t, "bob", "secret"), plain.ErrWrong)
 		require.ErrorIs(t, p.try(t, "alice", "Secret"), plain.ErrWrong)
-		require.Equal(t, 3, f.count(), "wrong ones are asked for")
+		require.EqualError(t, p.try(t, "nobody", "secret"), "wrong user name or password in the Iggy server")
+		require.Equal(t, 4, f.count(), "wrong ones are asked for")
 		require.NoError(t, p.try(t, "alice", "secret"))
-		require.Equal(t, 3, f.count(), "and change nothing")
+		require.Equal(t, 4, f.count(), "and change nothing")
 		time.Sleep(p.cfg.CacheTime)
 		require.NoError(t, p.try(t, "alice", "secret"))
-		require.Equal(t, 4, f.count())
+		require.Equal(t, 5, f.count())
 	})
 }
 
