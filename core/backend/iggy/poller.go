@@ -209,7 +209,8 @@ func vanished(err error) bool {
 
 // lookAtTopic asks for all partitions of a topic at once, and returns those that
 // are to be asked for alone: the answer has zeros for a partition that is still
-// being loaded after a restart of the server.
+// being loaded after a restart of the server, and counts messages that are still
+// being written, which a kill of the server takes away again. Polls wait for them.
 func (s *Store) lookAtTopic(ctx context.Context, at client.Topic, ps []*partition) (unsure []*partition, err error) {
 	began := time.Now()
 	details, err := s.server.Topic(ctx, at)
@@ -233,7 +234,7 @@ func (s *Store) lookAtTopic(ctx context.Context, at client.Topic, ps []*partitio
 		if d.CurrentOffset == 0 && d.MessagesCount == 0 {
 			end = min(p.lowest(), 1)
 		}
-		if end < p.lowest() {
+		if end != p.lowest() {
 			unsure = append(unsure, p)
 			continue
 		}

@@ -90,6 +90,7 @@ type detailed struct {
 	records *fakeRecords
 	mu      sync.Mutex
 	loading bool // zeros, as after a restart
+	writing int  // messages of each partition that are counted and not yet written
 	topics  int
 }
 
@@ -105,7 +106,7 @@ func (d *detailed) Topic(_ context.Context, at client.Topic) (*iggcon.TopicDetai
 	}
 	for i := range uint32(5) {
 		l := d.records.log(i)
-		p := iggcon.PartitionContract{Id: i, SegmentsCount: 1, CurrentOffset: uint64(max(l.last, 0)), MessagesCount: uint64(l.last + 1)}
+		p := iggcon.PartitionContract{Id: i, SegmentsCount: 1, CurrentOffset: uint64(max(l.last, 0) + int64(d.writing)), MessagesCount: uint64(l.last + 1)}
 		for _, m := range l.messages {
 			p.SizeBytes += uint64(message.Size(&m))
 		}
@@ -145,6 +146,30 @@ func TestManyPartitionsAreLookedAtTogether(t *testing.T) {
 	require.Eventually(t, func() bool { return looks() >= before+3 }, soon, time.Millisecond)
 	require.NotEmpty(t, f.records.polls())
 	for i := range int32(5) {
+		require.EqualValues(t, 3, f.bounds(i).End)
+	}
+}
+
+// What the server counts before it is written, and loses when it is killed, is not
+// taken for the end of a log, which would be refused afterwards.
+func TestMessagesThatAreBeingWritten(t *testing.T) {
+	t.Parallel()
+	f := newReaderFakes(t, 5)
+	for i := range uint32(5) {
+		f.records.add(i, 1, natives("a", "b", "c")...)
+		f.bounds(int32(i))
+	}
+	d := &detailed{fakeServer: f.server, records: f.records, writing: 7}
+	f.Store.server = d
+	_, stop := f.Watch(f.ids(5))
+	defer stop()
+	require.Eventually(t, func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return d.topics >= 3
+	}, soon, time.Millisecond)
+	for i := range int32(5) {
+		require.EqualValues(t, 3, f.knownEnd(f.part(i)))
 		require.EqualValues(t, 3, f.bounds(i).End)
 	}
 }
