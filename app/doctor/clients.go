@@ -118,7 +118,7 @@ func disks(ctx context.Context, admin *kadm.Client) (findings []Finding) {
 			return
 		}
 		text := fmt.Sprintf("%s of node %d: %s of %s left", dir.Dir, dir.Broker, humanize.IBytes(uint64(dir.UsableBytes)), humanize.IBytes(uint64(dir.TotalBytes)))
-		const remedy = "free space, lower retention.ms or retention.bytes, or move storage.dir to a larger disk"
+		remedy := "free space, lower retention.ms or retention.bytes, or move " + moved(dir.Dir) + " to a larger disk"
 		switch part := float64(dir.UsableBytes) / float64(dir.TotalBytes); {
 		case part < 0.02:
 			findings = append(findings, found("disk", Fail, text, remedy))
@@ -129,6 +129,15 @@ func disks(ctx context.Context, admin *kadm.Client) (findings []Finding) {
 		}
 	})
 	return findings
+}
+
+// moved names what lies on the disk of a log directory. With Iggy that is the server's
+// data, and storage.dir is not looked at.
+func moved(dir string) string {
+	if strings.HasPrefix(dir, "iggy://") {
+		return "the Iggy server's system.path"
+	}
+	return "storage.dir"
 }
 
 // newest looks for records from the future: retention by time and look-ups by
