@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/netip"
 	"reflect"
@@ -10,9 +11,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/security/authorizer"
+	"github.com/iggykafka/gateway/security/iggyusers"
+	"github.com/iggykafka/gateway/security/plain"
 )
 
 // checkAuthorization refuses super users that nobody asks about: who names them takes
@@ -67,6 +71,18 @@ func (l loaded) warnOfUnused(log *zap.Logger) {
 		log.Warn("nothing is encrypted, though the section tls says how: give a listener the protocol SASL_SSL or SSL")
 	}
 	l.warnOfClientCA(log)
+}
+
+// warnOfNobody tells of a gateway that asks for logins which nobody can have yet.
+func (l loaded) warnOfNobody(ctx context.Context, log *zap.Logger, users security.ScramCredentials) {
+	elsewhere := l.SASL.OAuthBearer.JWKS != "" ||
+		l.SASL.Plain.Passwords == iggyusers.Name || l.SASL.Plain.Passwords == plain.Auto && l.Storage.Backend == string(chosen.Iggy)
+	if users == nil || elsewhere || !slices.ContainsFunc(l.Server.All(), l.asksForLogins) {
+		return
+	}
+	if all, err := users.ScramUsers(ctx); err == nil && len(all) == 0 {
+		log.Warn("nobody can log in by PLAIN or SCRAM: there are no users yet; write the first one into sasl.users_file (kafka-gateway scram makes the line)")
+	}
 }
 
 // warnOfClientCA tells of authorities of clients' certificates where no client is asked for

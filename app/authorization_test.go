@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/iggykafka/gateway/app/doctor"
+	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/security/securitytest"
 )
 
 // What looks as if it secured the gateway and does not is told of.
@@ -67,6 +69,40 @@ func TestOpennessIsToldOf(t *testing.T) {
 		for i, line := range logs.All() {
 			require.Contains(t, line.Message, c.want[i], c.flags)
 		}
+	}
+}
+
+// A gateway that asks for logins says that nobody has one yet.
+func TestNoUsersIsToldOf(t *testing.T) {
+	t.Parallel()
+	some := &securitytest.Users{}
+	some.Fix("alice", security.ScramSHA256, securitytest.Credential(security.ScramSHA256, "secret", 4096))
+	sasl := func(more ...string) map[string]string {
+		flags := map[string]string{"protocol": "SASL_PLAINTEXT"}
+		for i := 0; i < len(more); i += 2 {
+			flags[more[i]] = more[i+1]
+		}
+		return flags
+	}
+	for _, c := range []struct {
+		flags map[string]string
+		users security.ScramCredentials
+		told  bool
+	}{
+		{sasl(), &securitytest.Users{}, true},
+		{sasl("sasl.plain.passwords", "scram", "storage.backend", "iggy"), &securitytest.Users{}, true},
+		{sasl("storage.backend", "iggy"), &securitytest.Users{}, false},
+		{sasl("sasl.plain.passwords", "iggy", "storage.backend", "iggy"), &securitytest.Users{}, false},
+		{sasl("sasl.oauthbearer.jwks", "keys.json", "sasl.oauthbearer.expected_issuer", "i", "sasl.oauthbearer.expected_audience", "a"), &securitytest.Users{}, false},
+		{sasl(), some, false},
+		{sasl(), nil, false},
+		{map[string]string{}, &securitytest.Users{}, false},
+	} {
+		l, err := load("", nil, c.flags)
+		require.NoError(t, err, c.flags)
+		core, logs := observer.New(zap.WarnLevel)
+		l.warnOfNobody(t.Context(), zap.New(core), c.users)
+		require.Equal(t, c.told, logs.Len() == 1, "%v: %v", c.flags, logs.All())
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/fx"
 	"go.uber.org/zap"
 
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/server"
 )
 
@@ -35,10 +36,12 @@ func (p program) serve(ctx context.Context, l loaded) error {
 	l.warnOfOpenness(log)
 	failed := make(chan struct{}, 1)
 	var srv *server.Server
+	var users security.ScramCredentials
 	app := fx.New(
 		l.options(log),
 		fx.Options(p.modules...),
 		fx.Populate(&srv),
+		fx.Populate(fx.Annotate(&users, fx.ParamTags(`optional:"true"`))),
 		fx.Decorate(func(fx.Shutdowner) fx.Shutdowner { return shutdowner{failed} }),
 	)
 	if err := app.Err(); err != nil {
@@ -47,6 +50,7 @@ func (p program) serve(ctx context.Context, l loaded) error {
 	if err := p.start(ctx, app); err != nil {
 		return cause(err)
 	}
+	l.warnOfNobody(ctx, log, users)
 	fmt.Fprintf(p.out, "kafka-gateway is ready on %s\n", addresses(srv.Bound()))
 	select {
 	case s := <-p.signals:
