@@ -5,7 +5,7 @@
 //	gate := hostile.Open(t, nil)          // a gateway with a listener of each protocol
 //	for _, door := range gate.Doors() { … }  // the ways in: how far a connection has got
 //
-// What is sent is made from a seed, which the test prints. Set it to see the same again, and let it run for longer:
+// What is sent is made from a seed, 1 unless it is set. Another one tries other things, and so does a longer run:
 //
 //	KAFKA_GATEWAY_HOSTILE=10m KAFKA_GATEWAY_HOSTILE_SEED=7 go test -race -timeout 20m -run TestHostileClients ./clienttest/hostile
 //

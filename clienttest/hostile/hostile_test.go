@@ -62,7 +62,7 @@ func setting[T any](t testing.TB, name string, otherwise T, parse func(string) (
 // requests leave no more behind than half of them: what is remembered of clients is bounded.
 func TestHostileClients(t *testing.T) {
 	duration := setting(t, durationVar, 5*time.Second, time.ParseDuration)
-	seed := setting(t, seedVar, uint64(time.Now().UnixNano()), func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })
+	seed := setting(t, seedVar, uint64(1), func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) })
 	t.Logf("%s=%d", seedVar, seed)
 	gate := Open(t, func(c *app.Config) {
 		c.Groups.MaxSessionTimeout = time.Minute

@@ -192,7 +192,7 @@ func answered(c io.Reader) error {
 // A client that has new keys made without end, with a byte of a request now and then, and does not read what they are
 // answered with, costs no memory.
 func TestUnreadKeys(t *testing.T) {
-	const size, each = 500, 10
+	const size, each = 2000, 10
 	gate := Open(t, nil)
 	for _, door := range gate.Doors() {
 		if !door.Secured || !door.Login {
@@ -208,7 +208,7 @@ func TestUnreadKeys(t *testing.T) {
 		_, err := k.socket.Write(sent)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, measured(t, gate, "connections"))
-		require.Less(t, inUse()-before, int64(2<<20))
+		require.Less(t, inUse()-before, int64(8<<20)) // 400 bytes for each key; what the gateway does beside takes 2 MiB now and then
 		k.socket.Close()
 		eventually(t, func() bool { return measured(t, gate, "connections") == 0 }, "all connections have ended")
 	}
