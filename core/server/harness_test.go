@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
 	"os"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -223,6 +225,20 @@ func (r *running) dialTo(listener int) *client {
 	r.t.Cleanup(func() { nc.Close() })
 	require.NoError(r.t, nc.SetDeadline(time.Now().Add(patience)))
 	return &client{Conn: nc, t: r.t}
+}
+
+// expectRefused connects to one of the listeners, which has no place. The reset may come
+// before the system has told of the connection.
+func (r *running) expectRefused(listener int) {
+	r.t.Helper()
+	nc, err := net.Dial("tcp", r.listeners[listener].ln.Addr().String())
+	if errors.Is(err, syscall.ECONNRESET) {
+		return
+	}
+	require.NoError(r.t, err)
+	defer nc.Close()
+	require.NoError(r.t, nc.SetDeadline(time.Now().Add(patience)))
+	(&client{Conn: nc, t: r.t}).expectClosed()
 }
 
 // frame encodes a request.

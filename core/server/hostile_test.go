@@ -333,7 +333,7 @@ func TestMaxConnections(t *testing.T) {
 	first.ask(quick(0), 4)
 	second.ask(quick(0), 4)
 	for range 3 {
-		r.dial().expectClosed()
+		r.expectRefused(0)
 	}
 	require.Equal(t, 3.0, value(t, r.metrics.refused.WithLabelValues("max_connections")))
 	require.Equal(t, 1, r.logs.FilterMessageSnippet("max_connections").Len(), "told once")

@@ -114,7 +114,7 @@ func TestConnectionsOfAListener(t *testing.T) {
 	}, dispatchtest.Heartbeat(nil))
 	narrow := r.dialTo(1)
 	narrow.ask(quick(0), 4)
-	r.dialTo(1).expectClosed()
+	r.expectRefused(1)
 	require.Equal(t, 1, r.refused("listener_max_connections"))
 	for range 3 {
 		r.dial().ask(quick(0), 4)
