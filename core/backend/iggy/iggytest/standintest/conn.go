@@ -63,6 +63,12 @@ func (c *conn) work(busy bool) {
 	c.busy = busy
 }
 
+func (c *conn) working() bool {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.busy
+}
+
 // read reads one request. Where Iggy refuses a request before it has read all
 // of it, so does this: what is left is then taken for the next request.
 func (c *conn) read() (*request, error) {

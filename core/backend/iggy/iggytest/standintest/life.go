@@ -82,12 +82,18 @@ func (l *life) end() {
 	l.wg.Wait()
 }
 
-// farewell is how long a client may take to read that it is disconnected.
+// farewell is how long a client may take to read that it is disconnected, and how long
+// that waits for the end of a request.
 const farewell = 100 * time.Millisecond
 
-// disconnect tells every client that waits for nothing that it is disconnected.
+// disconnect tells every client that waits for nothing that it is disconnected. One
+// that has its answer does, though its connection may not have noticed yet.
 func (l *life) disconnect() {
+	by := time.Now().Add(farewell)
 	for _, c := range l.all() {
+		for c.working() && time.Now().Before(by) {
+			time.Sleep(time.Millisecond)
+		}
 		c.writing.Lock()
 		_ = c.SetWriteDeadline(time.Now().Add(farewell))
 		if !c.busy {
