@@ -123,23 +123,32 @@ func (c *client) trickle(b []byte, pause time.Duration) <-chan int {
 // An answer that nobody takes: write_timeout, and 1 s more for each MiB.
 func TestWriteTimeout(t *testing.T) {
 	t.Parallel()
-	records := make([]byte, 5<<20)
-	fetch := dispatchtest.Fetch(
-		func(context.Context, handler.Call, *kmsg.FetchRequest) ([]byte, error) { return records, nil })
 	synctest.Test(t, func(t *testing.T) {
-		r := pipes(t, nil, fetch)
+		r, fetching := untaken(func(h handler.Handler) *running { return pipes(t, nil, h) })
+		fetching(r.pipe)
+	})
+}
+
+// untaken starts a server whose answers nobody takes. What it returns has clients, each
+// by connect, ask for one without records and for a large one.
+func untaken(start func(handler.Handler) *running) (r *running, fetching func(connect func() *client)) {
+	var records []byte
+	r = start(dispatchtest.Fetch(
+		func(context.Context, handler.Call, *kmsg.FetchRequest) ([]byte, error) { return records, nil }))
+	return r, func(connect func() *client) {
+		r.t.Helper()
 		for _, size := range []int{0, 5 << 20} {
-			records = records[:size]
-			c := r.pipe()
+			records = make([]byte, size)
+			c := connect()
 			c.ask(kmsg.NewPtrFetchRequest(), 11)
 			time.Sleep(time.Minute)
 			c.send(kmsg.NewPtrFetchRequest(), 11)
 			began := time.Now()
 			<-r.ends()
-			require.InDelta(t, 10+float64(size>>20), time.Since(began).Seconds(), 0.01)
+			require.InDelta(r.t, 10+float64(size>>20), time.Since(began).Seconds(), 0.01)
 		}
 		r.closed("write_timeout", 2)
-	})
+	}
 }
 
 // ends returns a channel that is closed when no connection is left.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"io"
@@ -10,9 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/iggykafka/gateway/core/dispatch/dispatchtest"
 	"github.com/iggykafka/gateway/core/handler"
 )
 
@@ -94,22 +91,9 @@ func TestSilentPrefixesOverTLS(t *testing.T) {
 // An answer that nobody takes, as one in the clear.
 func TestWriteTimeoutOverTLS(t *testing.T) {
 	t.Parallel()
-	records := make([]byte, 5<<20)
-	fetch := dispatchtest.Fetch(
-		func(context.Context, handler.Call, *kmsg.FetchRequest) ([]byte, error) { return records, nil })
 	synctest.Test(t, func(t *testing.T) {
-		r := pipesByTLS(t, false, fetch)
-		for _, size := range []int{0, 5 << 20} {
-			records = records[:size]
-			c := r.pipeTLS()
-			c.ask(kmsg.NewPtrFetchRequest(), 11)
-			time.Sleep(time.Minute)
-			c.send(kmsg.NewPtrFetchRequest(), 11)
-			began := time.Now()
-			<-r.ends()
-			require.InDelta(t, 10+float64(size>>20), time.Since(began).Seconds(), 0.01)
-		}
-		r.closed("write_timeout", 2)
+		r, fetching := untaken(func(h handler.Handler) *running { return pipesByTLS(t, false, h) })
+		fetching(r.pipeTLS)
 		require.Empty(t, r.bulk.taken)
 	})
 }

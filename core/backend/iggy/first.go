@@ -133,7 +133,7 @@ func (g *placing) undo(ctx context.Context, f found, by uint64, acked bool) erro
 func (p *partition) lastIsThere(ctx context.Context) error {
 	w := &p.writer
 	polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(w.next-1)), 1)
-	if unreadable(err) || err == nil && len(polled.Messages) > 0 {
+	if client.Unreadable(err) || err == nil && len(polled.Messages) > 0 {
 		w.missed = 0
 		return nil
 	}

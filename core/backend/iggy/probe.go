@@ -34,8 +34,6 @@ const (
 	codeStream    = ierror.StreamIdNotFoundCode
 	codeTopic     = ierror.TopicIdNotFoundCode
 	codePartition = ierror.PartitionNotFoundCode
-	codeChecksum  = ierror.InvalidMessageChecksumCode
-	codeOffset    = ierror.InvalidOffsetCode
 )
 
 // reader is what readers know of a partition beside its positions, whose mu
@@ -60,13 +58,6 @@ type reader struct {
 	watchers watch.List
 }
 
-// unreadable reports whether an error says that there is a message among those
-// asked for that the server itself cannot read.
-func unreadable(err error) bool {
-	code := client.Code(err)
-	return code == codeOffset || code == codeChecksum
-}
-
 // poll asks for messages, and notes what the answer says about the end of the
 // log. Errors of the server are those of a backend, but for unreadable ones.
 func (p *partition) poll(ctx context.Context, from iggcon.PollingStrategy, count uint32) (client.Polled, error) {
@@ -83,7 +74,7 @@ func (p *partition) poll(ctx context.Context, from iggcon.PollingStrategy, count
 	case code == codePartition:
 		p.store.forget(p)
 		return polled, fmt.Errorf("%w: %w", backend.ErrUnknownPartition, err)
-	case code != 0 && !unreadable(err):
+	case code != 0 && !client.Unreadable(err):
 		p.refuses(err)
 		return polled, fmt.Errorf("%w: poll partition %d of %s: %w", backend.ErrStorage, p.index, p.at.Name, err)
 	}
@@ -193,7 +184,7 @@ func (p *partition) truncated(ctx context.Context, floor, end int64) error {
 func (p *partition) probe(ctx context.Context) (backend.Bounds, error) {
 	began := time.Now()
 	polled, err := p.poll(ctx, iggcon.FirstPollingStrategy(), 1)
-	if unreadable(err) {
+	if client.Unreadable(err) {
 		start, err := p.startBefore(ctx)
 		if err != nil {
 			return backend.Bounds{}, err
@@ -264,7 +255,7 @@ func (p *partition) shows(ctx context.Context, offset, end int64) (bool, error) 
 		return false, nil
 	}
 	polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(offset)), 1)
-	if unreadable(err) {
+	if client.Unreadable(err) {
 		return false, nil
 	}
 	return err == nil && len(polled.Messages) > 0 && offsetOf(&polled.Messages[0]) == offset, err
@@ -287,7 +278,7 @@ func (p *partition) lookEnd(ctx context.Context) error {
 	if p.lowest() == 0 {
 		// "0" means empty or one message; this answer tells which.
 		_, err := p.poll(ctx, iggcon.OffsetPollingStrategy(0), 1)
-		if !unreadable(err) {
+		if !client.Unreadable(err) {
 			return err
 		}
 		p.grown(1) // at the least: an error does not say

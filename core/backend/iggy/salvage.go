@@ -33,7 +33,7 @@ func (p *partition) salvage(ctx context.Context, offset int64, budget *int) (m m
 		// Right behind the message before it.
 		*budget--
 		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(offset-1)), 1)
-		if unreadable(err) || err == nil && (len(polled.Messages) != 1 || offsetOf(&polled.Messages[0]) != offset-1) {
+		if client.Unreadable(err) || err == nil && (len(polled.Messages) != 1 || offsetOf(&polled.Messages[0]) != offset-1) {
 			return m, false, nil
 		}
 		if err != nil {
@@ -44,7 +44,7 @@ func (p *partition) salvage(ctx context.Context, offset int64, budget *int) (m m
 	*budget--
 	polled, err := p.poll(ctx, iggcon.TimestampPollingStrategy(micros), 1)
 	if err != nil {
-		if unreadable(err) || errors.Is(err, client.ErrBadReply) {
+		if client.Unreadable(err) || errors.Is(err, client.ErrBadReply) {
 			err = nil
 		}
 		return m, false, err

@@ -175,7 +175,7 @@ func (p *partition) fetchReply(ctx context.Context, at, until int64, count int) 
 			p.enlarge(n)
 			count = int(max(1, n/4))
 			continue
-		case unreadable(err):
+		case client.Unreadable(err):
 			found, err := p.search(ctx, at, at+n, &budget)
 			if err != nil {
 				return client.Polled{}, at, err
@@ -263,7 +263,7 @@ func (p *partition) search(ctx context.Context, first, next int64, budget *int) 
 func (p *partition) fails(ctx context.Context, first, next int64, budget *int) (bad, err error) {
 	*budget--
 	_, err = p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(first)), uint32(next-first))
-	if unreadable(err) {
+	if client.Unreadable(err) {
 		return err, nil
 	}
 	if tooLarge(err) {
@@ -286,7 +286,7 @@ func (p *partition) absent(ctx context.Context, at, until int64, behind []iggcon
 	}
 	if len(behind) == 0 {
 		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(at)), 2)
-		if err != nil && !unreadable(err) {
+		if err != nil && !client.Unreadable(err) {
 			return nil, false, err
 		}
 		behind = between(polled.Messages, at, until)
@@ -314,7 +314,7 @@ func (p *partition) firstAfter(ctx context.Context, missing, next int64) (int64,
 	for missing+1 < next {
 		middle := missing + (next-missing)/2
 		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(middle)), 1)
-		if err != nil && !unreadable(err) {
+		if err != nil && !client.Unreadable(err) {
 			return 0, err
 		}
 		switch {

@@ -8,6 +8,7 @@ import (
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/message"
 )
 
@@ -158,7 +159,7 @@ func (t times) appendedSince(ctx context.Context, ms int64) (int64, error) {
 	guess := t.End - 1
 	polled, err := t.p.poll(ctx, iggcon.TimestampPollingStrategy(micros), 1)
 	switch {
-	case err != nil && !unreadable(err):
+	case err != nil && !client.Unreadable(err):
 		return 0, err
 	case err == nil && len(polled.Messages) > 0:
 		guess = min(max(offsetOf(&polled.Messages[0]), t.Start), t.End-1)

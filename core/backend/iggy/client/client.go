@@ -136,3 +136,10 @@ func Code(err error) ierror.Code {
 	}
 	return 0
 }
+
+// Unreadable reports whether an error says that there is a message among those asked
+// for that the server itself cannot read, which a kill can leave behind for good.
+func Unreadable(err error) bool {
+	code := Code(err)
+	return code == ierror.InvalidOffsetCode || code == ierror.InvalidMessageChecksumCode
+}

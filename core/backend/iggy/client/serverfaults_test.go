@@ -229,14 +229,14 @@ func verify(t *testing.T, c *Client, topic Topic, partition uint32, n uint64) (u
 	var next uint64
 	for next < n {
 		got, err := c.Poll(t.Context(), topic, partition, iggcon.OffsetPollingStrategy(next), count)
-		switch code := Code(err); {
+		switch {
 		case errors.Is(err, backend.ErrUnavailable):
 			<-time.After(tick) // a machine with much to do
 			continue
-		case (code == ierror.InvalidOffsetCode || code == ierror.InvalidMessageChecksumCode) && count > 1:
+		case Unreadable(err) && count > 1:
 			count /= 2
 			continue
-		case code == ierror.InvalidOffsetCode || code == ierror.InvalidMessageChecksumCode:
+		case Unreadable(err):
 			require.Zero(t, next%batchOf, "partition %d: a message within a batch cannot be read", partition)
 			unreadable++
 			next, count = next+1, 1000

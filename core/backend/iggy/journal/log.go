@@ -148,7 +148,7 @@ func (l *topicLog) catchUp(ctx context.Context, es []*entry, sure bool) error {
 func (l *topicLog) alone(ctx context.Context, es []*entry) (bool, error) {
 	p, err := l.poll(ctx, l.next, 1)
 	if err != nil {
-		if unreadable(err) {
+		if client.Unreadable(err) {
 			err = nil
 		}
 		return false, err
@@ -165,7 +165,7 @@ func (l *topicLog) checkTail(ctx context.Context) error {
 	}
 	p, err := l.poll(ctx, l.next-1, 1)
 	switch {
-	case err != nil && !unreadable(err):
+	case err != nil && !client.Unreadable(err):
 		return err
 	case err != nil || len(p.Messages) == 0 || p.Messages[0].Header.Id != l.tail:
 		return fmt.Errorf("%w: topic %s has another message at %d", errShort, l.at.Name, l.next-1)
@@ -200,7 +200,7 @@ func (l *topicLog) end(ctx context.Context) (uint64, error) {
 		return p.Current + 1, err
 	}
 	p, err = l.poll(ctx, 0, 1)
-	if unreadable(err) || err == nil && len(p.Messages) > 0 {
+	if client.Unreadable(err) || err == nil && len(p.Messages) > 0 {
 		return 1, nil
 	}
 	return 0, err
@@ -210,13 +210,6 @@ func (l *topicLog) poll(ctx context.Context, offset uint64, count uint64) (clien
 	return l.client.Poll(ctx, l.at, 0, iggcon.OffsetPollingStrategy(offset), uint32(count))
 }
 
-// unreadable tells errors about one offset, which a kill of the server can leave
-// behind for good.
-func unreadable(err error) bool {
-	code := client.Code(err)
-	return code == ierror.InvalidOffsetCode || code == ierror.InvalidMessageChecksumCode
-}
-
 // read takes all messages before end and tells seen of the valid records.
 func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.MessageID, *record)) error {
 	empty := 0
@@ -224,10 +217,10 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 		n := min(l.limit, end-l.next)
 		p, err := l.poll(ctx, l.next, n)
 		switch {
-		case (unreadable(err) || errors.Is(err, client.ErrReplyTooLarge)) && n > 1:
+		case (client.Unreadable(err) || errors.Is(err, client.ErrReplyTooLarge)) && n > 1:
 			l.limit = n / 2
 			continue
-		case unreadable(err):
+		case client.Unreadable(err):
 			l.skip(l.next+1, err)
 			continue
 		case err != nil:
