@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 // each record is acknowledged and consumed, and nobody is sent away.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
-	const records = 200 // 10 s long
+	const records = 400 // 20 s long: time for three renewals on a machine that does other work, too
 	classPath := install(t, versions()[0])
 	server := secured.Start(t, 2*time.Second)
 	_, err := clienttest.NewObserver(t, server.Open).Admin.CreateTopic(t.Context(), 3, 1, nil, "orders")
@@ -29,7 +30,7 @@ func TestRenewal(t *testing.T) {
 	consumer := start("kafka-verifiable-consumer", secured.OAuthBearer, nil, "--group-id", "billing",
 		"--session-timeout", "6000", "--reset-policy", "earliest", "--verbose")
 	producer := start("kafka-verifiable-producer", secured.Scram512, map[string]string{"enable.idempotence": "true", "retries": "2147483647"},
-		"--acks", "-1", "--max-messages", "200", "--throughput", "20")
+		"--acks", "-1", "--max-messages", strconv.Itoa(records), "--throughput", "20")
 
 	producer.wait()
 	require.Equal(t, records, count(t, producer.text(), func(e event) bool { return e.Name == "producer_send_success" }), producer.text())
@@ -45,6 +46,6 @@ func TestRenewal(t *testing.T) {
 	}
 	clienttest.Await(t, "all records", func() bool { return consumed() == records })
 	clienttest.Await(t, "the consumer's logins to be renewed", func() bool { return server.Renewals(t, secured.OAuthBearer) >= 3 })
-	require.Positive(t, server.Renewals(t, secured.Scram512), "it writes for five sessions, and less often where the machine has much to do")
+	require.GreaterOrEqual(t, server.Renewals(t, secured.Scram512), 3)
 	require.Zero(t, server.Expired(t))
 }
