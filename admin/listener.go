@@ -128,7 +128,7 @@ func (l *Listener) Start(ctx context.Context) error {
 			"let a firewall or a network policy decide who reaches it", zap.Stringer("address", addr))
 	}
 	l.addr.Store(addr)
-	l.log.Info("admin listener is ready", zap.String("url", l.URL()))
+	l.log.Info("the admin listener takes connections", zap.String("url", l.URL()))
 	go func() {
 		defer close(l.done)
 		if err := l.server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {

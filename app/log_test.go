@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	stdlog "log"
+	"net"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -50,6 +53,54 @@ func TestLongFields(t *testing.T) {
 			require.Equal(t, "x"+huge[:maxField-2]+"…", line["error"])
 			require.Equal(t, huge[:maxField]+"…", line["with"])
 		}
+	}
+}
+
+// stumbling is an error and a text that panics, a nil pointer as well as another one.
+type stumbling struct{ text string }
+
+func (s *stumbling) Error() string { return s.say() }
+
+func (s *stumbling) say() string {
+	if s.text == "" {
+		panic("nothing to say")
+	}
+	return s.text
+}
+
+type stumblingText struct{ *stumbling }
+
+func (s stumblingText) String() string { return s.say() }
+
+type longText struct{ fmt.Stringer }
+
+func (longText) String() string { return strings.Repeat("x", 2*maxField) }
+
+// A field that panics when it is asked costs its own text, and not the program.
+func TestFieldsThatPanic(t *testing.T) {
+	t.Parallel()
+	for _, level := range []string{"info", "debug"} {
+		var out bytes.Buffer
+		log, err := newLogger(Log{Level: level, Format: "json"}, &out)
+		require.NoError(t, err)
+		fields := []zap.Field{
+			zap.NamedError("nil_pointer", (*stumbling)(nil)), zap.NamedError("fault", &stumbling{}), zap.NamedError("none", nil),
+			zap.Stringer("nil_text", (*net.TCPAddr)(nil)), zap.Stringer("nil_name", (*url.URL)(nil)), zap.Stringer("text", stumblingText{&stumbling{}}),
+			zap.Stringer("long", longText{}), zap.Errors("all", []error{(*stumbling)(nil), &stumbling{}, nil, errors.New("good")}),
+			zap.Any("any", (*stumbling)(nil)), zap.String("client_id", "c"),
+		}
+		log.With(fields...).Warn("closed", fields...)
+		var line map[string]any
+		require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+		require.Equal(t, "closed", line["msg"])
+		require.Equal(t, "<nil>", line["nil_pointer"])
+		require.Equal(t, "PANIC=nothing to say", line["faultError"])
+		require.Equal(t, "<nil>", line["nil_text"])
+		require.Equal(t, "<nil>", line["nil_name"])
+		require.Equal(t, "PANIC=nothing to say", line["textError"])
+		require.Equal(t, strings.Repeat("x", maxField)+"…", line["long"])
+		require.Equal(t, "<nil>", line["any"])
+		require.Equal(t, "c", line["client_id"], "what comes after it is written")
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -61,19 +62,38 @@ func (s short) With(fields []zapcore.Field) zapcore.Core {
 	return short{s.Core.With(shortened(fields))}
 }
 
-// shortened cuts texts and errors. Stacks, which nobody chooses, are zap.ByteString.
+// shortened cuts texts, and what errors and other values say of themselves. Stacks,
+// which nobody chooses, are zap.ByteString.
 func shortened(fields []zapcore.Field) []zapcore.Field {
 	kept := slices.Clone(fields) // they are the caller's
 	for i, f := range kept {
-		text := f.String
-		if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType && err != nil {
-			text = err.Error()
-		}
-		if len(text) > maxField {
+		if text := textOf(f); len(text) > maxField {
 			kept[i] = zap.String(f.Key, strings.ToValidUTF8(text[:maxField], "")+"…")
 		}
 	}
 	return kept
+}
+
+// textOf returns the text of a field, "" for one without. A nil pointer in an
+// interface, or a method with a fault of its own, may panic: zap, which asks again when
+// it writes the field, says so in the line, so that nothing is left to do here.
+func textOf(f zapcore.Field) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = ""
+		}
+	}()
+	switch value := f.Interface.(type) {
+	case error:
+		if f.Type == zapcore.ErrorType {
+			return value.Error()
+		}
+	case fmt.Stringer:
+		if f.Type == zapcore.StringerType {
+			return value.String()
+		}
+	}
+	return f.String
 }
 
 // sampled leaves lines out, but for those of the audit, which has limits of its own

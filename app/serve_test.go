@@ -145,7 +145,7 @@ func TestModulesThatDoNotFit(t *testing.T) {
 func TestMetricsAreServed(t *testing.T) {
 	core, lines := observer.New(zapcore.InfoLevel)
 	r := serveWith(t, []fx.Option{gateway.Plugins(), fx.Decorate(func() *zap.Logger { return zap.New(core) })}, "--admin.listen=127.0.0.1:0")
-	url := lines.FilterMessage("admin listener is ready").All()[0].ContextMap()["url"].(string)
+	url := lines.FilterMessage("the admin listener takes connections").All()[0].ContextMap()["url"].(string)
 	resp, err := http.Get(url + "/metrics")
 	require.NoError(t, err)
 	body, err := io.ReadAll(resp.Body)
