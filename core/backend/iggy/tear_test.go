@@ -103,28 +103,52 @@ func TestKillsTearNothing(t *testing.T) {
 	}
 }
 
-// The first message of a partition is torn: the real server counts wrongly from then
-// on, and nothing is acknowledged that could not be read.
-func TestTornFirstMessageOfAPartition(t *testing.T) {
+// The first message of a partition, or of a later segment, is torn: the server counts
+// wrongly from then on, and nothing is acknowledged that could not be read.
+func TestTornFirstMessageOfASegment(t *testing.T) {
 	t.Parallel()
-	server := iggytest.Real(t, iggytest.NoFsync())
-	b := newBox(t, server, func(c *Config) { c.CacheBytes = 0 })
-	p := backend.Partition{Topic: b.makeTopic(1).ID}
-	server.Tear("kafka", "t", 0)
-	refused := func(batch recordtest.Batch) {
-		t.Helper()
-		require.Eventually(t, func() bool {
-			got := b.appendTo(p, batch, time.Minute)
-			if got.Err == nil {
-				t.Errorf("acknowledged at %d", got.BaseOffset)
-			}
-			return errors.Is(got.Err, backend.ErrStorage)
-		}, time.Minute, 10*time.Millisecond)
+	for name, records := range map[string]int{"first": 0, "second": segmentRecords} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
+				t.Parallel()
+				server := start(t, iggytest.NoFsync(), iggytest.Retention())
+				b := newBox(t, server, func(c *Config) { c.CacheBytes = 0 })
+				p := backend.Partition{Topic: b.makeTopic(1).ID}
+				want := b.fillSegment(p, records)
+				server.Tear("kafka", "t", 0)
+				refused := func(batch recordtest.Batch) {
+					t.Helper()
+					require.Eventually(t, func() bool {
+						got := b.appendTo(p, batch, time.Minute)
+						if got.Err == nil {
+							t.Errorf("acknowledged at %d", got.BaseOffset)
+						}
+						return errors.Is(got.Err, backend.ErrStorage)
+					}, time.Minute, 10*time.Millisecond)
+				}
+				refused(by(1, 0, "a", "b"))
+				refused(recordtest.Values("c"))
+				b.reopen()
+				refused(by(1, 0, "a", "b"))
+				b.reopen()
+				refused(recordtest.Values("c"))
+				require.Equal(t, want, b.readValues(p)[:len(want)])
+			})
+		})
 	}
-	refused(by(1, 0, "a", "b"))
-	refused(recordtest.Values("c"))
-	b.reopen()
-	refused(by(1, 0, "a", "b"))
-	b.reopen()
-	refused(recordtest.Values("c"))
+}
+
+// segmentRecords is how many records fill a segment of iggytest.Retention: it ends with
+// the request that comes when it has a MiB.
+const segmentRecords = 12
+
+// fillSegment writes records, each in a request, and returns their values.
+func (b *box) fillSegment(p backend.Partition, records int) []string {
+	values := make([]string, 0, records)
+	for i := range records {
+		values = append(values, fmt.Sprintf("%0*d", 100_000, i))
+		b.insistOn(p, recordtest.Values(values[i]))
+	}
+	return values
 }

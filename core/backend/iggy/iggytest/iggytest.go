@@ -30,7 +30,8 @@ type Server interface {
 	// never answered, is in the log beyond its end. The message that is sent next
 	// gets that offset, and every poll by offset whose range touches it is
 	// refused from then on (4100 or 4027). A poll by timestamp is not refused and
-	// returns the bytes of both. Nothing else may send to the partition
-	// meanwhile.
+	// returns the bytes of both. A message that is the first of a segment keeps
+	// its offset, and none that follow in the segment are found under theirs.
+	// Nothing else may send to the partition meanwhile.
 	Tear(stream, topic string, partition uint32)
 }

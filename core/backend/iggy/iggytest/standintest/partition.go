@@ -21,7 +21,8 @@ type partition struct {
 	created  created
 	first    uint64   // the offset of messages[0], or of the next message when there is none
 	messages [][]byte // as they are sent in replies
-	size     uint64   // their bytes
+	segments []segment
+	size     uint64 // their bytes
 	offsets  map[consumer]uint64
 	torn     map[uint64]tear
 	// pending is a message whose send was cut short by a kill: the next one gets
@@ -40,14 +41,15 @@ type consumer struct {
 }
 
 // tear is an offset that cannot be read, and the bytes that a poll by timestamp
-// returns in front of its message.
+// returns in front of its message. Without a status it can be read, and every poll
+// returns them.
 type tear struct {
 	status uint32
 	bytes  [][]byte
 }
 
 func newPartition(made created) *partition {
-	return &partition{created: made, offsets: map[consumer]uint64{}, torn: map[uint64]tear{}}
+	return &partition{created: made, segments: make([]segment, 1), offsets: map[consumer]uint64{}, torn: map[uint64]tear{}}
 }
 
 // current is the offset of the last message; 0 also when there never was one.
@@ -63,55 +65,54 @@ func (p *partition) append(messages [][]byte, now uint64, id func() [16]byte) {
 			random := id()
 			copy(m[idAt:], random[:])
 		}
-		if p.pending != nil {
-			p.torn[offset] = tear{status: errInvalidOffset, bytes: p.pending}
-			p.pending = nil
-		}
+		p.untear(offset)
 		p.size += uint64(len(m))
+		p.last().entries++
+		p.last().bytes += uint64(len(m))
 		p.messages = append(p.messages, m)
 		p.next++
 	}
 }
 
-// read returns at most count messages from an offset on, or the status of a torn
-// one among them.
-func (p *partition) read(from uint64, count uint32) ([][]byte, uint32) {
-	from = max(from, p.first)
-	if from >= p.first+uint64(len(p.messages)) {
-		return nil, 0
-	}
-	if p.shifted {
-		return nil, errInvalidOffset
-	}
-	found := p.messages[from-p.first:]
-	found = found[:min(uint64(len(found)), uint64(count))]
-	for at := range p.torn {
-		if at >= from && at < from+uint64(len(found)) {
-			return nil, p.torn[at].status
-		}
-	}
-	return found, 0
-}
-
 // lose drops the last n messages, as if they had never been sent.
 func (p *partition) lose(n int) {
-	n = min(n, len(p.messages))
-	for range n {
+	for range min(n, len(p.messages)) {
+		for p.last().entries == 0 {
+			if p.last().behind {
+				p.pending = nil
+				p.next--
+			}
+			p.segments = p.segments[:len(p.segments)-1]
+		}
 		last := len(p.messages) - 1
-		p.size -= uint64(len(p.messages[last]))
-		delete(p.torn, p.first+uint64(last))
+		p.drop(p.messages[last])
 		p.messages = p.messages[:last]
+		p.last().entries--
 		p.next--
 	}
+}
+
+func (p *partition) drop(m []byte) {
+	p.size -= uint64(len(m))
+	delete(p.torn, offsetIn(m))
 }
 
 // expire drops all messages below an offset, as retention does.
 func (p *partition) expire(first uint64) {
 	for len(p.messages) > 0 && p.first < first {
-		p.size -= uint64(len(p.messages[0]))
-		delete(p.torn, p.first)
+		m := p.messages[0]
+		p.drop(m)
 		p.messages = p.messages[1:]
-		p.first++
+		for p.segments[0].entries == 0 {
+			p.segments = p.segments[1:]
+		}
+		s := &p.segments[0]
+		s.entries--
+		s.start, s.behind = offsetIn(m)+1, false
+		if s.entries == 0 && len(p.segments) > 1 {
+			p.segments = p.segments[1:]
+		}
+		p.first = p.segments[0].start
 	}
 }
 
@@ -121,7 +122,7 @@ func (p *partition) expire(first uint64) {
 // are below 0.
 func (p *partition) restore() {
 	switch {
-	case len(p.messages) == 0 && p.first > 0:
+	case len(p.messages) == 0 && p.first > 0 && !p.last().behind:
 		p.shifted, p.next = true, 0
 	case p.shifted:
 		p.next = p.first + uint64(uint32(p.next-1-p.first)) + 1

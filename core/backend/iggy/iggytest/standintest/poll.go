@@ -93,8 +93,7 @@ func (p *partition) poll(r pollRequest) (found [][]byte, torn map[int][][]byte, 
 	if from > p.current() {
 		return nil, nil, 0
 	}
-	found, status = p.read(from, r.count)
-	return found, nil, status
+	return p.read(from, r.count)
 }
 
 // start is the offset that a poll starts at.
@@ -123,7 +122,7 @@ func (p *partition) pollTime(at uint64, count uint32) ([][]byte, map[int][][]byt
 	found := p.messages[from:min(uint64(n), uint64(from)+uint64(count))]
 	torn := map[int][][]byte{}
 	for i := range found {
-		if t, ok := p.torn[p.first+uint64(from+i)]; ok {
+		if t, ok := p.torn[offsetIn(found[i])]; ok {
 			torn[i] = slices.Clone(t.bytes)
 		}
 	}

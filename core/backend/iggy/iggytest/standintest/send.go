@@ -167,7 +167,7 @@ func (s *Server) append(r *send) uint32 {
 	if p == nil {
 		return errPartitionNotFound
 	}
-	p.append(r.messages, uint64(time.Now().UnixMicro()), randomID)
+	p.take(r.messages, uint64(time.Now().UnixMicro()), s.options.SegmentSize)
 	return 0
 }
 

@@ -36,14 +36,17 @@ func (s *Server) Expire(streamName, topicName string, id uint32, first uint64) e
 
 // Tear does to a partition what a kill between the writes of a message and of
 // its index does: the message that is sent next gets the offset of one that is in
-// the log already, and polls whose range touches that offset are refused.
+// the log already, and polls whose range touches that offset are refused. Where the
+// torn message is the first of a segment it keeps its offset, and the server finds
+// each message of the segment under the offset before its own: it refuses what begins
+// behind the torn one, and shows the rest together with it.
 func (s *Server) Tear(streamName, topicName string, id uint32) error {
 	return s.change(streamName, topicName, id, func(p *partition) {
 		torn := make([]byte, headerSize, headerSize+4)
 		binary.LittleEndian.PutUint64(torn[offsetAt:], p.next)
 		binary.LittleEndian.PutUint64(torn[timestampAt:], uint64(time.Now().UnixMicro()))
 		binary.LittleEndian.PutUint32(torn[payloadLengthAt:], 4)
-		p.pending = append(p.pending, append(torn, "torn"...))
+		p.tear(append(torn, "torn"...))
 	})
 }
 
