@@ -230,6 +230,8 @@ type Commit struct {
 type Offsets interface {
 	// CommitOffsets stores all commits in one step: after a crash there are
 	// all of them or none. Commits of topics that no longer exist are dropped.
+	// ErrTooLarge when there are offsets enough: of the commits that are stored none
+	// adds to them then, whereas what was committed before may be committed anew.
 	CommitOffsets(ctx context.Context, group string, commits []Commit) error
 	// FetchOffsets returns what the group has committed for the partitions; a
 	// partition without a commit is left out of the map. Nil partitions asks

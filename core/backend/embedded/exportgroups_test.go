@@ -14,3 +14,9 @@ func (s *Store) Starts() (n int) {
 	_ = s.meta.scan(plainKey(keyStart), func(_, _ []byte) error { n++; return nil })
 	return n
 }
+
+// LimitOffsets bounds the committed offsets, in bytes. Before anything is committed.
+func (s *Store) LimitOffsets(bytes int64) { s.offsets = newOffsetRoom(bytes) }
+
+// OffsetBytes is the size of the committed offsets.
+func (s *Store) OffsetBytes() (int64, error) { return s.countOffsets() }

@@ -11,7 +11,9 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 )
 
-// CommitOffsets implements backend.Offsets.
+// CommitOffsets implements backend.Offsets. backend.ErrTooLarge for partitions that the
+// group has committed nothing for, and for longer metadata than it has, when there are
+// offsets enough.
 func (s *Store) CommitOffsets(_ context.Context, group string, commits []backend.Commit) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -25,17 +27,27 @@ func (s *Store) CommitOffsets(_ context.Context, group string, commits []backend
 	if err := s.keeper.room(); err != nil {
 		return err
 	}
-	b := s.meta.db.NewBatch()
+	changes := make([]offsetChange, 0, len(commits))
 	for _, c := range commits {
 		if _, err := s.partition(c.Partition); err != nil {
 			continue
 		}
-		key := offsetKey(group, c.Partition)
+		change := offsetChange{key: offsetKey(group, c.Partition)}
+		if c.Offset >= 0 {
+			change.value = encodeOffset(c.CommittedOffset)
+		}
+		changes = append(changes, change)
+	}
+	if err := s.admit(changes); err != nil {
+		return err
+	}
+	b := s.meta.db.NewBatch()
+	for _, c := range changes {
 		var err error
-		if c.Offset < 0 {
-			err = b.Delete(key, nil)
+		if c.value == nil {
+			err = b.Delete(c.key, nil)
 		} else {
-			err = b.Set(key, encodeOffset(c.CommittedOffset), nil)
+			err = b.Set(c.key, c.value, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", backend.ErrStorage, err)

@@ -49,6 +49,7 @@ type Store struct {
 	// groupLocks keep offsets of a group from expiring while they are committed.
 	// Who also takes committing takes that first.
 	groupLocks *groupLocks
+	offsets    *offsetRoom
 
 	// saving is held from the making of a checkpoint until it is written. Who
 	// also takes a partition's w takes saving first.
@@ -70,6 +71,7 @@ func New(cfg Config, configs Resolver, opts Options) *Store {
 		byName: map[string]*topic{}, byID: map[uuid.UUID]*topic{},
 		keyLimit:   int(max(cfg.Compaction.Memory/bytesPerKey, 1)),
 		groupLocks: newGroupLocks(),
+		offsets:    newOffsetRoom(maxOffsets),
 	}
 }
 
