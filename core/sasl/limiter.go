@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/iggykafka/gateway/core/security"
 )
 
 const (
@@ -15,25 +17,22 @@ const (
 	rememberedSources = 4096
 	// forgetFailures is how long an address is remembered after its last failure.
 	forgetFailures = time.Minute
-	// suspectAfter is after how many failures an address is a suspect.
+	// suspectAfter is after how many failures an address is a suspect. So guesses take a
+	// quarter of a turn at the processors, or of a connection to whoever knows the passwords,
+	// however many suspects there are; who is no suspect yet, or has been forgotten, is not
+	// counted in.
 	suspectAfter = 3
-	// suspectRest is how long suspects rest after the failure of one of them, in times
-	// of what that took to check, and longestRest at most. So their guesses take a quarter of
-	// a processor, or of one connection to whoever knows the passwords, however many suspects
-	// there are; who is no suspect yet, or has been forgotten, is not counted in.
-	suspectRest = 3
-	longestRest = time.Second
 )
 
 // limiter bounds how many tokens are checked at once, and says how long failures
 // are delayed. Who waits for its turn waits behind those of its own address first,
 // so that no address holds more than its share of the common queue. Addresses that
-// failed again and again lately are looked at one after the other, beside that queue.
+// failed again and again lately are looked at in the lane of suspects, beside that queue.
 type limiter struct {
 	perSource   int
 	delay, most time.Duration
 	all         chan struct{}
-	suspects    chan struct{} // one place
+	turns       *security.Turns
 
 	mu       sync.Mutex
 	sources  map[string]*source // those with a token in work or in the queue
@@ -52,14 +51,14 @@ type failures struct {
 	last  time.Time
 }
 
-func newLimiter(c Config) *limiter {
+func newLimiter(c Config, turns *security.Turns) *limiter {
 	remembered, err := simplelru.NewLRU[string, failures](rememberedSources, nil)
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
 	return &limiter{
 		perSource: c.MaxLoginsPerAddress, delay: c.FailureDelay, most: c.MaxFailureDelay,
-		all: make(chan struct{}, c.MaxLogins), suspects: make(chan struct{}, 1), sources: map[string]*source{}, failures: remembered,
+		all: make(chan struct{}, c.MaxLogins), turns: turns, sources: map[string]*source{}, failures: remembered,
 	}
 }
 
@@ -86,7 +85,7 @@ func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
 	}
 	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from)}
 	if t.suspect {
-		if err := take(ctx, l.suspects); err != nil {
+		if err := l.turns.TakeSuspect(ctx); err != nil {
 			<-own.slots
 			l.part(from, own)
 			return nil, err
@@ -110,23 +109,20 @@ func take(ctx context.Context, places chan struct{}) error {
 	}
 }
 
-// leave ends the turn. After a failure of a suspect the others wait a while.
-func (t *turn) leave(failed bool) {
+// leave ends the turn. After a wrong guess of a suspect the others wait a while.
+func (t *turn) leave(guessed bool) {
 	<-t.limiter.all
-	rest := time.Duration(0)
-	if failed {
-		rest = min(suspectRest*time.Since(t.began), longestRest)
+	used := time.Duration(0)
+	if guessed {
+		used = time.Since(t.began)
 	}
-	t.done(rest)
+	t.done(used)
 }
 
-func (t *turn) done(rest time.Duration) {
+func (t *turn) done(used time.Duration) {
 	l := t.limiter
-	switch {
-	case t.suspect && rest > 0:
-		time.AfterFunc(rest, func() { <-l.suspects })
-	case t.suspect:
-		<-l.suspects
+	if t.suspect {
+		l.turns.GiveSuspect(used)
 	}
 	<-t.own.slots
 	l.part(t.source, t.own)

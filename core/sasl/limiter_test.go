@@ -131,6 +131,9 @@ type guessedExchange struct{}
 
 func (guessedExchange) Next(ctx context.Context, token []byte) ([]byte, *sasl.Login, error) {
 	time.Sleep(100 * time.Millisecond)
+	if string(token) == "away" {
+		return nil, nil, sasl.ErrUnavailable
+	}
 	if string(token) != "right" {
 		return nil, nil, &sasl.Refused{Cause: errors.New("wrong")}
 	}
@@ -144,7 +147,7 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sasl.DefaultConfig()
 		cfg.FailureDelay, cfg.MaxFailureDelay = time.Nanosecond, time.Nanosecond
-		s, err := sasl.New(cfg, []sasl.Mechanism{guessed{}}, nil, nil)
+		s, err := sasl.New(cfg, []sasl.Mechanism{guessed{}}, nil, nil, sasl.WithTurns(security.TurnsOf(1)))
 		require.NoError(t, err)
 		try := func(host, token string) time.Duration {
 			began := time.Now()
@@ -177,6 +180,11 @@ func TestSuspectsTakeTurns(t *testing.T) {
 
 		time.Sleep(time.Second) // the rest is over
 		require.Equal(t, suspects*100*time.Millisecond, all(func(host string) { try(host, "right") }), "no rest after them")
+		require.Equal(t, suspects*100*time.Millisecond, all(func(host string) {
+			session := s.Session(security.Requester{Host: host}, nil)
+			session.Handshake(1, "GUESSED")
+			require.ErrorIs(t, session.Authenticate(t.Context(), []byte("away")).Err, sasl.ErrUnavailable)
+		}), "nor after what was no guess")
 		time.Sleep(time.Minute)
 		require.Equal(t, 100*time.Millisecond, all(func(host string) { try(host, "wrong") }))
 	})
@@ -186,7 +194,7 @@ func TestSuspectsTakeTurns(t *testing.T) {
 func TestSuspectsGiveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil)
+		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil, sasl.WithTurns(security.TurnsOf(1)))
 		require.NoError(t, err)
 		login := func(ctx context.Context, token string) error {
 			session := s.Session(security.Requester{Host: "10.0.0.1"}, nil)

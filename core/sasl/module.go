@@ -20,11 +20,14 @@ type params struct {
 	Mechanisms []Mechanism    `group:"gateway.mechanisms"`
 	Audit      security.Audit `optional:"true"`
 	Metrics    prometheus.Registerer
+	Turns      *security.Turns `optional:"true"`
 }
 
 // Module provides *Sasl, which is server.Logins, from the mechanisms of the graph,
-// a [Config] and a prometheus.Registerer.
+// a [Config] and a prometheus.Registerer. It shares *security.Turns where they are there.
 var Module = fx.Module("sasl", fx.Provide(fx.Annotate(
-	func(p params) (*Sasl, error) { return New(p.Config, p.Mechanisms, p.Audit, p.Metrics) },
+	func(p params) (*Sasl, error) {
+		return New(p.Config, p.Mechanisms, p.Audit, p.Metrics, WithTurns(p.Turns))
+	},
 	fx.As(fx.Self()), fx.As(new(server.Logins)),
 )))

@@ -16,16 +16,23 @@ import (
 type Sasl struct {
 	cfg        Config
 	mechanisms []Mechanism // those that may be used, in the order of the configuration
+	turns      *security.Turns
 	limits     *limiter
 	metrics    *metrics
 	audit      security.Audit
 }
 
+// Option gives a Sasl something to work with.
+type Option func(*Sasl)
+
+// WithTurns has guesses share the lane of suspects with others that compute for strangers.
+func WithTurns(t *security.Turns) Option { return func(s *Sasl) { s.turns = t } }
+
 // New returns a Sasl over the mechanisms that there are, of which cfg.Mechanisms
 // chooses. Names that no mechanism has, or two have, and mechanisms that miss
 // something stop it; so does a cfg that is not valid. A nil audit records
 // nothing, and a nil reg registers no metrics.
-func New(cfg Config, all []Mechanism, audit security.Audit, reg prometheus.Registerer) (*Sasl, error) {
+func New(cfg Config, all []Mechanism, audit security.Audit, reg prometheus.Registerer, opts ...Option) (*Sasl, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -37,7 +44,15 @@ func New(cfg Config, all []Mechanism, audit security.Audit, reg prometheus.Regis
 	if err != nil {
 		return nil, fmt.Errorf("metrics of logins: %w", err)
 	}
-	return &Sasl{cfg: cfg, mechanisms: chosen, limits: newLimiter(cfg), metrics: m, audit: audit}, nil
+	s := &Sasl{cfg: cfg, mechanisms: chosen, metrics: m, audit: audit}
+	for _, opt := range opts {
+		opt(s)
+	}
+	if s.turns == nil {
+		s.turns = security.NewTurns()
+	}
+	s.limits = newLimiter(cfg, s.turns)
+	return s, nil
 }
 
 // Conditional is what a Mechanism implements that cannot work as every gateway is

@@ -262,7 +262,7 @@ func (s *session) next(ctx context.Context, token []byte) (answer []byte, done *
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: waiting for its turn: %w", ErrUnavailable, err)
 	}
-	defer func() { turn.leave(err != nil) }()
+	defer func() { turn.leave(err != nil && !unanswered(err)) }()
 	return s.exchange.Next(ctx, token)
 }
 
@@ -271,7 +271,7 @@ func (s *session) fails(ctx context.Context, err error) handler.Authenticated {
 	var why *Refused
 	switch {
 	case errors.As(err, &why):
-	case errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case unanswered(err):
 		return s.broken("", err, unavailable)
 	default:
 		why = &Refused{Cause: err}
@@ -281,6 +281,11 @@ func (s *session) fails(ctx context.Context, err error) handler.Authenticated {
 		return handler.Authenticated{Token: why.Answer}
 	}
 	return s.refuse(ctx, why)
+}
+
+// unanswered reports whether an error says nothing about the token.
+func unanswered(err error) bool {
+	return errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // refuse tells the client, after a while.

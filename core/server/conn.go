@@ -44,6 +44,7 @@ type conn struct {
 	mutedUntil atomic.Int64 // nanoseconds since opened
 	opened     time.Time
 	begun      bool // the first request has come, and the client is logged in
+	computed   bool // the transport has had a turn at the processors
 	displaced  atomic.Bool
 
 	follower *time.Timer

@@ -10,12 +10,13 @@ import (
 
 // metrics are what the server counts.
 type metrics struct {
-	accepted prometheus.Counter
-	refused  *prometheus.CounterVec
-	delayed  prometheus.Counter
-	closed   *prometheus.CounterVec
-	received prometheus.Counter
-	sent     prometheus.Counter
+	accepted  prometheus.Counter
+	refused   *prometheus.CounterVec
+	suspected prometheus.Counter
+	delayed   prometheus.Counter
+	closed    *prometheus.CounterVec
+	received  prometheus.Counter
+	sent      prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
@@ -28,7 +29,8 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: ns, Name: "connections_refused_total", Help: "Connections closed at once because of a limit, by the limit.",
 		}, []string{"reason"}),
-		delayed: counter("connections_delayed_total", "Connections that waited because of connection_rate."),
+		suspected: counter("suspect_handshakes_total", "Turns of handshakes taken in the lane of addresses whose handshakes mostly come to nothing."),
+		delayed:   counter("connections_delayed_total", "Connections that waited because of connection_rate."),
 		closed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: ns, Name: "connections_closed_total", Help: "Connections that ended, by reason.",
 		}, []string{"reason"}),
@@ -42,7 +44,7 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		Namespace: ns, Name: "connections", Help: "Open connections.",
 	}, func() float64 { return float64(s.connections()) })
 	var errs []error
-	all := append([]prometheus.Collector{m.accepted, m.refused, m.delayed, m.closed, m.received, m.sent, gauge}, ofBudget(s.budget.Stats)...)
+	all := append([]prometheus.Collector{m.accepted, m.refused, m.suspected, m.delayed, m.closed, m.received, m.sent, gauge}, ofBudget(s.budget.Stats)...)
 	all = append(all, ofListeners{s})
 	for _, c := range all {
 		errs = append(errs, reg.Register(c))

@@ -74,6 +74,7 @@ type Server struct {
 	conns     map[*conn]struct{}
 	places    places
 	rates     *rates
+	openings  openings
 	toldFull  time.Time
 }
 
@@ -129,7 +130,7 @@ func New(
 	if s.computing = s.with.turns; s.computing == nil {
 		s.computing = security.NewTurns()
 	}
-	s.rates = newRates(s.with.quotas)
+	s.rates, s.openings = newRates(s.with.quotas), newOpenings()
 	s.drain, s.beginDrain = context.WithCancel(context.Background())
 	s.base, s.endCalls = context.WithCancel(context.Background())
 	var err error
@@ -276,6 +277,9 @@ func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.places.leave(c)
+	if c.computed && !c.begun && !s.draining.Load() {
+		s.openings.count(c.from, false)
+	}
 	s.mu.Unlock()
 	s.running.Done()
 }

@@ -50,7 +50,7 @@ func TestAddressesTakeTurns(t *testing.T) {
 		all := security.TurnsOf(1)
 		many, one := make(chan struct{}, 1), make(chan struct{}, 1)
 		enter := func(own chan struct{}) {
-			turn := &turnstile{ctx: t.Context(), own: own, all: all}
+			turn := &turnstile{ctx: t.Context(), own: own, all: all, suspect: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(time.Second)
 			turn.leave()
@@ -72,12 +72,50 @@ func TestGivingUpTheTurn(t *testing.T) {
 	all, own := security.TurnsOf(1), make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, all.Take(t.Context()))
-	waiting := &turnstile{ctx: ctx, own: own, all: all}
+	waiting := &turnstile{ctx: ctx, own: own, all: all, suspect: never}
 	cancel()
 	require.ErrorIs(t, waiting.enter(), context.Canceled)
 	waiting.leave()
 	require.Empty(t, own)
 	own <- struct{}{}
-	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all}).enter(), context.Canceled)
+	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all, suspect: never}).enter(), context.Canceled)
 	require.Equal(t, 1, all.Taken())
+}
+
+func never() bool  { return false }
+func always() bool { return true }
+
+// Suspects get a quarter of the time, and hold up nobody else; one who gives up leaves
+// no place in their lane taken.
+func TestSuspectsWaitInTheirLane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := security.TurnsOf(1)
+		took := func(suspect func() bool) time.Duration {
+			began := time.Now()
+			turn := &turnstile{ctx: t.Context(), own: make(chan struct{}, 1), all: all, suspect: suspect}
+			require.NoError(t, turn.enter())
+			time.Sleep(100 * time.Millisecond)
+			turn.leave()
+			return time.Since(began)
+		}
+		const ms = time.Millisecond
+		require.Equal(t, 100*ms, took(always), "the first")
+		require.Equal(t, 100*ms, took(never), "who is no suspect")
+		require.Equal(t, 300*ms, took(always), "the rest of the rest, and its own time")
+
+		full, cancel := context.WithCancel(t.Context())
+		require.NoError(t, all.Take(t.Context()))
+		time.Sleep(time.Second)
+		given := make(chan error, 1)
+		go func() {
+			given <- (&turnstile{ctx: full, own: make(chan struct{}, 1), all: all, suspect: always}).enter()
+		}()
+		synctest.Wait()
+		cancel()
+		require.ErrorIs(t, <-given, context.Canceled)
+		all.Give()
+		require.Equal(t, 100*ms, took(always))
+		time.Sleep(time.Second)
+	})
 }
