@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -162,33 +163,24 @@ func (g *goodClients) close() {
 	}
 }
 
-// work has all make requests at their rate, and newcomers log in, and returns how long each took from the time at which it was
-// due: a stall shows in every request that it delays.
+// work has all make requests at their rate, and returns how long each took from the time at which it was due: a stall shows in
+// every request that it delays. Then newcomers log in, one after the other: what their own logins cost this process must not be
+// what the others wait for.
 func (g *goodClients) work(ctx context.Context, d time.Duration) (w waits, err error) {
 	var all sync.WaitGroup
-	var mu sync.Mutex
-	run := func(into *[]float64, measure func() ([]float64, error)) {
-		all.Go(func() {
-			took, failed := measure()
-			mu.Lock()
-			defer mu.Unlock()
-			*into = append(*into, took...)
-			if failed != nil {
-				err = failed
-			}
-		})
-	}
+	took, failed := make([][]float64, len(g.conns)), make([]error, len(g.conns))
 	for i, c := range g.conns {
 		offset := time.Second / goodRate * time.Duration(i) / time.Duration(len(g.conns))
 		requests := g.requests()
-		run(&w.requests, func() ([]float64, error) {
-			return paced(ctx, goodRate, offset, d, func(n int) error { return g.ask(c, requests[n%len(requests)]) })
+		all.Go(func() {
+			took[i], failed[i] = paced(ctx, goodRate, offset, d, func(n int) error { return g.ask(c, requests[n%len(requests)]) })
 		})
 	}
-	run(&w.logins, func() ([]float64, error) {
-		return paced(ctx, newcomers, 0, d, func(int) error { return g.comeAnew() })
-	})
 	all.Wait()
+	w.requests, err = slices.Concat(took...), errors.Join(failed...)
+	if err == nil {
+		w.logins, err = paced(ctx, newcomers, 0, d, func(int) error { return g.comeAnew() })
+	}
 	if err == nil && (len(w.requests) == 0 || len(w.logins) == 0) {
 		err = fmt.Errorf("no requests in %v at %d a second", d, goodRate)
 	}
@@ -296,8 +288,11 @@ func attackersBeside(args []string) func(context.Context, *target, options) (fun
 // behind is what runs a command at a priority below that of clients and server, if there is nice: attackers would be on other
 // machines, and what they compute must not be missing here.
 func behind() []string {
+	if chrt, err := exec.LookPath("chrt"); err == nil { // SCHED_IDLE, of Linux: gives way at once
+		return []string{chrt, "--idle", "0"}
+	}
 	if nice, err := exec.LookPath("nice"); err == nil {
-		return []string{nice, "-n", "10"}
+		return []string{nice, "-n", "19"}
 	}
 	return nil
 }
