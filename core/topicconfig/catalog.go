@@ -80,7 +80,8 @@ func (c *Catalog) Validate(name, value string) error {
 
 // MaxValue is the longest value of a config, in bytes. Kafka counts UTF-16 units, but
 // nothing longer can be told to clients: the length of a string takes 16 bits in older
-// versions of DescribeConfigs.
+// versions of DescribeConfigs. As a topic can have each config of [Catalog.Definitions]
+// once and no others, it bounds all of them together, to some 1.2 MB.
 const MaxValue = math.MaxInt16
 
 // errTooLong is the text that Kafka 4.4 has for lists that an append made too long; a

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
 )
 
@@ -139,7 +140,6 @@ func TestResolve(t *testing.T) {
 	require.False(t, none.Compact)
 }
 
-// What no single value shows: an order between two, and which fault counts.
 // Blanks do not count for a number, and are kept and shown all the same.
 func TestValuesAreBounded(t *testing.T) {
 	t.Parallel()
@@ -154,6 +154,35 @@ func TestValuesAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, errTooLong)
 }
 
+// Only configs that there are can be set, each once: with the longest values that are
+// allowed they are the most that a topic can have, some 1.2 MB. No step adds to that.
+func TestTopicsAreBounded(t *testing.T) {
+	t.Parallel()
+	c := catalog(t, nil)
+	longest, size := map[string]string{}, 0
+	for _, d := range c.Definitions() {
+		value := d.Default
+		if d.Name == "leader.replication.throttled.replicas" || d.Name == "follower.replication.throttled.replicas" {
+			value = "0:1"
+		}
+		longest[d.Name] = strings.Repeat(" ", MaxValue-len(value)) + value
+		size += len(d.Name) + MaxValue
+	}
+	require.NoError(t, c.ValidateAll(longest))
+	require.Less(t, size, 1_250_000)
+	for _, change := range []Change{
+		{Name: "zz", Op: kmsg.IncrementalAlterConfigOpSet, Value: "1"},
+		{Name: "Retention.ms", Op: kmsg.IncrementalAlterConfigOpSet, Value: "1"},
+		{Name: " retention.ms", Op: kmsg.IncrementalAlterConfigOpSet, Value: "1"},
+		{Name: "retention.ms", Op: kmsg.IncrementalAlterConfigOpSet, Value: " " + longest["retention.ms"]},
+		{Name: "zz", Op: kmsg.IncrementalAlterConfigOpAppend, Value: "1"},
+	} {
+		_, err := c.Apply(longest, []Change{change})
+		require.ErrorAs(t, err, new(Error), "%.20q", change)
+	}
+}
+
+// What no single value shows: an order between two, and which fault counts.
 func TestValidateAll(t *testing.T) {
 	t.Parallel()
 	c := catalog(t, nil)
