@@ -33,19 +33,6 @@ func Start(limit int64) (stop func()) {
 	}
 }
 
-// processors lets one goroutine more run than there are processors. The runtime looks
-// for what has come from the network when it finds nothing else to run, else only
-// every 10 ms. With one place to spare some thread waits for the network all the time, and
-// the kernel gives it a processor at once, however long others compute.
-func processors() (undo func()) {
-	if os.Getenv("GOMAXPROCS") != "" {
-		return func() {}
-	}
-	before := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(before + 1)
-	return func() { runtime.GOMAXPROCS(before) }
-}
-
 // collector sets GOGC after each collection.
 func collector(limit int64) (undo func()) {
 	if os.Getenv("GOGC") != "" {
