@@ -26,6 +26,7 @@ type fakeServer struct {
 type fakeTopic struct {
 	messages []iggcon.IggyMessage
 	bad      map[uint64]bool // unreadable offsets
+	dark     uint64          // and, unless it is 0, all from this one on
 }
 
 func newFakeServer() *fakeServer {
@@ -186,7 +187,7 @@ func (c *fakeClient) Poll(_ context.Context, t client.Topic, _ uint32, from iggc
 			return nil
 		}
 		for o := from.Value; o < min(end, from.Value+uint64(count)); o++ {
-			if topic.bad[o] {
+			if topic.bad[o] || topic.dark > 0 && o >= topic.dark {
 				return ierror.ErrInvalidOffset
 			}
 			p.Messages = append(p.Messages, topic.messages[o])

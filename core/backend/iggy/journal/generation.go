@@ -24,15 +24,15 @@ const (
 	retryAfter = 10 * time.Second
 )
 
-// cutDue reports whether the log is much longer than its content, or has lost
-// something that was accepted as lost.
+// cutDue reports whether the log is much longer than its content, has lost something
+// that was accepted as lost, or can be read with difficulty alone.
 func (j *Journal) cutDue() bool {
 	if time.Now().Before(j.retryCut) {
 		return false
 	}
 	pairs, bytes := j.content.size()
 	s := j.log.state
-	return s.lost > 0 || s.bytes > j.opts.FloorBytes+growth*bytes || s.records > j.opts.FloorRecords+growth*pairs
+	return s.lost > 0 || j.log.misread || s.bytes > j.opts.FloorBytes+growth*bytes || s.records > j.opts.FloorRecords+growth*pairs
 }
 
 // cut replaces the generation by a new one that begins with the content. The

@@ -56,6 +56,13 @@ type topicLog struct {
 	tail iggcon.MessageID
 	// limit bounds the messages of the next poll.
 	limit uint64
+	// found is the last offset whose message was at the beginning of an answer.
+	found uint64
+	// skipping says that the offsets from hole up to next were left out.
+	skipping bool
+	hole     uint64
+	// misread: messages are found beside others alone (misread.go).
+	misread bool
 }
 
 func topicName(number uint64) string { return topicPrefix + strconv.FormatUint(number, 10) }
@@ -167,10 +174,14 @@ func (l *topicLog) checkTail(ctx context.Context) error {
 	switch {
 	case err != nil && !client.Unreadable(err):
 		return err
-	case err != nil || len(p.Messages) == 0 || p.Messages[0].Header.Id != l.tail:
-		return fmt.Errorf("%w: topic %s has another message at %d", errShort, l.at.Name, l.next-1)
+	case err != nil || len(p.Messages) == 0 || p.Messages[0].Header.Offset != l.next-1:
+		if there, err := l.stillThere(ctx); there || err != nil {
+			return err
+		}
+	case p.Messages[0].Header.Id == l.tail:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: topic %s has another message at %d", errShort, l.at.Name, l.next-1)
 }
 
 // takeOwn takes entries that are known to be all that is new.
@@ -188,7 +199,7 @@ func (l *topicLog) takeOwn(es []*entry) error {
 
 func (l *topicLog) count(id iggcon.MessageID, bytes int) {
 	l.next++
-	l.tail = id
+	l.tail, l.skipping = id, false
 	l.state.records++
 	l.state.bytes += int64(bytes)
 }
@@ -207,7 +218,11 @@ func (l *topicLog) end(ctx context.Context) (uint64, error) {
 }
 
 func (l *topicLog) poll(ctx context.Context, offset uint64, count uint64) (client.Polled, error) {
-	return l.client.Poll(ctx, l.at, 0, iggcon.OffsetPollingStrategy(offset), uint32(count))
+	p, err := l.client.Poll(ctx, l.at, 0, iggcon.OffsetPollingStrategy(offset), uint32(count))
+	if err == nil && len(p.Messages) > 0 && p.Messages[0].Header.Offset == offset {
+		l.found = offset
+	}
+	return p, err
 }
 
 // read takes all messages before end and tells seen of the valid records.
@@ -221,7 +236,9 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 			l.limit = n / 2
 			continue
 		case client.Unreadable(err):
-			l.skip(l.next+1, err)
+			if err := l.pass(ctx, end, err, seen); err != nil {
+				return err
+			}
 			continue
 		case err != nil:
 			return err
@@ -232,14 +249,27 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 			empty = 0
 			continue
 		}
-		if empty++; empty == emptyPolls {
-			l.skip(l.next+1, errors.New("nothing there"))
-			empty = 0
-		} else if err := pause(ctx, empty); err != nil {
+		if empty++; empty < emptyPolls && !l.misread {
+			if err := pause(ctx, empty); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := l.pass(ctx, end, errors.New("nothing there"), seen); err != nil {
 			return err
 		}
+		empty = 0
 	}
 	return nil
+}
+
+// pass gets on where the message at next cannot be polled.
+func (l *topicLog) pass(ctx context.Context, end uint64, cause error, seen func(iggcon.MessageID, *record)) error {
+	there, err := l.aside(ctx, end, seen)
+	if err == nil && !there {
+		l.skip(l.next+1, cause)
+	}
+	return err
 }
 
 // skip leaves out offsets. Whether something was stored there, the records tell
@@ -247,6 +277,9 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 func (l *topicLog) skip(to uint64, cause error) {
 	l.log.Warn("log of the gateway: offsets cannot be read and are skipped", zap.String("topic", l.at.Name),
 		zap.Uint64("from", l.next), zap.Uint64("before", to), zap.Error(cause))
+	if !l.skipping {
+		l.skipping, l.hole = true, l.next
+	}
 	l.next, l.tail = to, iggcon.MessageID{}
 }
 

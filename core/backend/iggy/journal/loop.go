@@ -74,6 +74,8 @@ func (j *Journal) store(ctx context.Context, group []*commit) {
 			c.answer(nil)
 		case errors.Is(err, backend.ErrOutcomeUnknown):
 			c.answer(err)
+		case errors.Is(err, backend.ErrStorage):
+			c.answer(unknown(err)) // it may be in the log, which cannot be read
 		case j.isLost():
 			c.answer(j.Err())
 		default:

@@ -19,14 +19,16 @@ var errFenced = errors.New("another gateway has taken it over")
 // backend.ErrOutcomeUnknown then.
 //
 // backend.ErrUnavailable: none is in the log. errShort, errGone, errFenced,
-// backend.ErrStorage: this log can be written no longer.
+// errMisread, backend.ErrStorage: this log can be written no longer.
 func (j *Journal) append(ctx context.Context, l *topicLog, es ...*entry) error {
 	seen := l.state.last
+	vain := unread{}
 	for attempt := 0; ; attempt++ {
 		left := missing(es)
 		if len(left) == 0 {
 			return nil
 		}
+		sent := len(left)
 		err := l.send(ctx, j.id, left)
 		lost := new(client.Lost)
 		if errors.As(err, &lost) {
@@ -40,6 +42,11 @@ func (j *Journal) append(ctx context.Context, l *topicLog, es ...*entry) error {
 				return err
 			}
 			left = missing(es)
+		}
+		if err != nil || len(left) < sent {
+			vain = unread{}
+		} else if err := vain.again(l); err != nil {
+			return err
 		}
 		// A part of a group must be followed by the rest, whose numbers are taken;
 		// and what is acknowledged without being readable is written once more.
