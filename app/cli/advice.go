@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Unreachable says why a cluster cannot be talked to, and what to do about it.
@@ -40,7 +43,7 @@ const isItThere = "start the gateway, or name another address with --bootstrap"
 
 // unreachable returns the cause and the advice for a connection that did not come
 // about.
-func unreachable(addresses []string, err error, how Connection) error {
+func unreachable(addresses []string, err error, how Connection) *Unreachable {
 	var op *net.OpError // an alert of TLS comes as one of this operation, and of a type without a name
 	remote := errors.As(err, &op) && op.Op == "remote error"
 	if err = plain(err); errors.Is(err, context.DeadlineExceeded) {
@@ -70,7 +73,7 @@ func advice(err error, remote bool, how Connection) string {
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		return "the user or the password is wrong, or the user has none for this --mechanism; the audit in the gateway's log says which"
 	case errors.Is(err, kerr.UnsupportedSaslMechanism):
-		return "the listener offers other ways to log in: --mechanism, --token-file"
+		return offers(nil)
 	case errors.Is(err, kerr.IllegalSaslState):
 		return "the listener has nobody log in: leave the login away, or name another listener in --bootstrap"
 	case errors.Is(err, errClosed) && encryption == nil && login == nil:
@@ -83,4 +86,45 @@ func advice(err error, remote bool, how Connection) string {
 		return "the listener may not encrypt"
 	}
 	return isItThere
+}
+
+// offers is the advice for who logs in by a mechanism that the listener has not.
+func offers(mechanisms []string) string {
+	if len(mechanisms) == 0 {
+		return "the listener offers other ways to log in: --mechanism, --token-file"
+	}
+	var flags []string
+	if slices.ContainsFunc(mechanisms, func(m string) bool { return m != mechanismOAuth }) {
+		flags = append(flags, "--mechanism, with --user and --password-file")
+	}
+	if slices.Contains(mechanisms, mechanismOAuth) {
+		flags = append(flags, "--token-file for "+mechanismOAuth)
+	}
+	return fmt.Sprintf("the listener offers %s: %s", strings.Join(mechanisms, ", "), strings.Join(flags, "; "))
+}
+
+// offered asks a listener by which mechanisms clients may log in, without doing so. It
+// returns nil when that cannot be found out.
+func offered(ctx context.Context, addresses []string, how Connection) []string {
+	encryption, login, err := how.Settle()
+	if err != nil || login == nil {
+		return nil
+	}
+	opts := []kgo.Opt{kgo.SeedBrokers(addresses...), kgo.ClientID(clientID), kgo.DialTimeout(dialTimeout)}
+	if encryption != nil {
+		opts = append(opts, kgo.DialTLSConfig(encryption))
+	}
+	client, err := kgo.NewClient(opts...)
+	if err != nil {
+		return nil
+	}
+	defer client.Close()
+	shake := kmsg.NewPtrSASLHandshakeRequest()
+	shake.Mechanism = login.Name()
+	for _, broker := range client.SeedBrokers() {
+		if answer, err := broker.Request(ctx, shake); err == nil {
+			return answer.(*kmsg.SASLHandshakeResponse).SupportedMechanisms
+		}
+	}
+	return nil
 }

@@ -108,7 +108,7 @@ type options struct {
 
 // action is the work of a command: it asks the cluster and returns what to print.
 // What it returns beside an error is printed, too.
-type action func(ctx context.Context, admin *kadm.Client, args []string) (result, error)
+type action func(ctx context.Context, admin cluster, args []string) (result, error)
 
 // does makes a command's RunE of its work.
 func (o *options) does(work action) func(*cobra.Command, []string) error {
@@ -132,7 +132,7 @@ func (o *options) do(c *cobra.Command, args []string, work action) error {
 		return err
 	}
 	defer client.Close()
-	admin := kadm.NewClient(client)
+	admin := cluster{kadm.NewClient(client)}
 	admin.SetTimeoutMillis(int32(min(o.timeout, time.Hour).Milliseconds()))
 	found, err := work(ctx, admin, args)
 	for found == nil && notYet(err) && pause(ctx) {
@@ -145,10 +145,23 @@ func (o *options) do(c *cobra.Command, args []string, work action) error {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		err = errInterrupted
 	}
+	if denied(err) {
+		err = o.refused(c, err)
+	}
 	if found != nil {
 		err = errors.Join(o.print(c.OutOrStdout(), found), err)
 	}
 	return err
+}
+
+// refused adds to refusals, which name what was asked for, by which command, and by
+// whom: what is missing is a permission of that user.
+func (o *options) refused(c *cobra.Command, err error) error {
+	end := "; "
+	if strings.Contains(err.Error(), "\n") {
+		end = "\n"
+	}
+	return fmt.Errorf("%w%s%s was asked for by %s", err, end, strings.TrimPrefix(c.CommandPath(), "kafka-gateway "), o.connection.who())
 }
 
 // notYet tells that groups will be there soon: a broker that was just started
@@ -170,6 +183,13 @@ func pause(ctx context.Context) bool {
 // errInterrupted: a signal came before the answer.
 var errInterrupted = errors.New("interrupted")
 
+const (
+	// clientID is what the cluster's log and quotas know the commands by.
+	clientID = "kafka-gateway-cli"
+	// dialTimeout bounds a connection that does not come about, to one address.
+	dialTimeout = 5 * time.Second
+)
+
 // Connect returns a client of the cluster, once one of the addresses answers. Else
 // the error is an [Unreachable], or a UsageError.
 func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Client, error) {
@@ -177,8 +197,8 @@ func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Clie
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(addresses...), kgo.ClientID("kafka-gateway-cli"),
-		kgo.RequestRetries(3), kgo.RetryTimeout(5*time.Second), kgo.DialTimeout(5*time.Second), kgo.MetadataMinAge(100*time.Millisecond))...)
+	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(addresses...), kgo.ClientID(clientID),
+		kgo.RequestRetries(3), kgo.RetryTimeout(5*time.Second), kgo.DialTimeout(dialTimeout), kgo.MetadataMinAge(100*time.Millisecond))...)
 	if err != nil {
 		return nil, UsageError{err}
 	}
@@ -187,7 +207,11 @@ func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Clie
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, errInterrupted
 		}
-		return nil, unreachable(addresses, err, how)
+		failed := unreachable(addresses, err, how)
+		if errors.Is(err, kerr.UnsupportedSaslMechanism) {
+			failed.Advice = offers(offered(ctx, addresses, how))
+		}
+		return nil, failed
 	}
 	return client, nil
 }

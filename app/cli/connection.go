@@ -77,23 +77,44 @@ func (c Connection) Options() (opts []kgo.Opt, err error) {
 // to log in, nil for not at all. Errors are of type UsageError, name the flag or the
 // property, and hold no secret.
 func (c Connection) Settle() (*tls.Config, sasl.Mechanism, error) {
-	s := settled{}
-	if c.CommandConfig != "" {
-		var err error
-		if s, err = readProperties(c.CommandConfig); err != nil {
-			return nil, nil, UsageError{fmt.Errorf("--command-config %s: %w", c.CommandConfig, err)}
-		}
-	}
-	if err := errors.Join(c.secure(&s), c.login(&s)); err != nil {
-		return nil, nil, UsageError{err}
-	}
-	return s.tls, s.login, nil
+	s, err := c.settle()
+	return s.tls, s.login, err
 }
 
 // settled is what flags and properties come to.
 type settled struct {
 	tls   *tls.Config // nil: in the clear
 	login sasl.Mechanism
+	user  string // of login, "" where only the server knows
+}
+
+func (c Connection) settle() (s settled, err error) {
+	if c.CommandConfig != "" {
+		if s, err = readProperties(c.CommandConfig); err != nil {
+			return settled{}, UsageError{fmt.Errorf("--command-config %s: %w", c.CommandConfig, err)}
+		}
+	}
+	if err := errors.Join(c.secure(&s), c.login(&s)); err != nil {
+		return settled{}, UsageError{err}
+	}
+	return s, nil
+}
+
+// who says as whom a client talks to the cluster, as far as that can be seen from here:
+// the server makes a name of certificates and tokens by its own rules.
+func (c Connection) who() string {
+	s, err := c.settle()
+	switch {
+	case err != nil: // of files that have changed since
+		return "a user that is not known any more"
+	case s.user != "":
+		return fmt.Sprintf("user %s, logged in by %s", s.user, s.login.Name())
+	case s.login != nil:
+		return "the user of the token in " + c.TokenFile
+	case s.tls != nil && len(s.tls.Certificates) > 0 && s.tls.Certificates[0].Leaf != nil:
+		return "the owner of the certificate " + s.tls.Certificates[0].Leaf.Subject.String() + ", if the listener asks for one"
+	}
+	return "nobody in particular: there was no login"
 }
 
 // secure applies the flags about TLS.
@@ -151,6 +172,7 @@ func (c Connection) login(s *settled) error {
 			token, err := firstLine("--token-file", c.TokenFile)
 			return oauth.Auth{Token: token}, err
 		})
+		s.user = ""
 		return nil
 	case c.User == "" && c.PasswordFile == "" && c.Mechanism == "":
 		return nil
@@ -164,6 +186,7 @@ func (c Connection) login(s *settled) error {
 	if s.login, err = byPassword(cmp.Or(c.Mechanism, mechanismSHA512), c.User, password); err != nil {
 		return fmt.Errorf("--mechanism: %w", err)
 	}
+	s.user = c.User
 	return nil
 }
 

@@ -103,7 +103,7 @@ func TestLogins(t *testing.T) {
 	wrong := g.write(t, "wrong", "guess")
 	for _, test := range []struct{ at, flags, want string }{
 		{g.saslSSL, "--ca " + g.ca + " --user alice --password-file " + wrong, "the audit in the gateway's log says which"},
-		{g.saslSSL, "--ca " + g.ca + " --token-file " + wrong, "the listener offers other ways to log in"},
+		{g.saslSSL, "--ca " + g.ca + " --token-file " + wrong, "(the listener offers PLAIN, SCRAM-SHA-256, SCRAM-SHA-512: --mechanism, with --user and --password-file)"},
 		{g.saslSSL, "--ca " + g.ca, "the listener may ask for a login"},
 		{g.saslSSL, "--user alice --password-file " + secret, "the listener may ask for encryption"},
 		{g.saslSSL, "", "the listener may ask for encryption, --tls or --ca, or for a login"},
@@ -117,6 +117,24 @@ func TestLogins(t *testing.T) {
 		require.NotContains(t, err.Error(), password)
 		require.NotContains(t, err.Error(), "guess")
 	}
+}
+
+// Who asks for a mechanism that a listener has not is told those that it has.
+func TestOtherMechanisms(t *testing.T) {
+	t.Parallel()
+	var plain string
+	gatewaytest.Start(t, gatewaytest.Listener("plain", server.ListenerConfig{Protocol: "SASL_PLAINTEXT", Mechanisms: []string{"PLAIN"}}, &plain))
+	g := guarded{folder: t.TempDir()}
+	secret := g.write(t, "password", "guess")
+	const advice = "(the listener offers PLAIN: --mechanism, with --user and --password-file)"
+	for _, flags := range []string{"--user alice --password-file " + secret, "--token-file " + secret} {
+		_, err := execute(t, strings.Fields("topics list --bootstrap "+plain+" "+flags)...)
+		require.ErrorContains(t, err, advice)
+	}
+	require.Equal(t, "the listener offers OAUTHBEARER: --token-file for OAUTHBEARER", cli.Offers([]string{"OAUTHBEARER"}))
+	require.Equal(t, "the listener offers PLAIN, OAUTHBEARER: --mechanism, with --user and --password-file; --token-file for OAUTHBEARER",
+		cli.Offers([]string{"PLAIN", "OAUTHBEARER"}))
+	require.Equal(t, "the listener offers other ways to log in: --mechanism, --token-file", cli.Offers(nil))
 }
 
 // What is wrong with flags and properties is said before anybody is asked, and

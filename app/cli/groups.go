@@ -37,7 +37,7 @@ func (rows groupRows) table(t *table) {
 func groupsList(o *options) *cobra.Command {
 	var states []string
 	c := &cobra.Command{Use: "list", Short: "list all groups", Args: none,
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, _ []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, _ []string) (result, error) {
 			found, err := admin.ListGroups(ctx, states...)
 			rows := groupRows{}
 			for _, g := range found.Sorted() {
@@ -114,7 +114,7 @@ func groupsDescribe(o *options) *cobra.Command {
 		}
 		return named("group, or --all")(c, args)
 	}
-	c.RunE = o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+	c.RunE = o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 		if all {
 			found, err := admin.ListGroups(ctx)
 			if err != nil || len(found) == 0 {
@@ -151,7 +151,7 @@ func gone(g kadm.DescribedGroupLag) bool {
 // leftBehind adds to a group that the coordinator does not know what was committed
 // in its name: that is all a stopped consumer leaves where groups go with their
 // members. Without any the group is not found.
-func leftBehind(ctx context.Context, admin *kadm.Client, g kadm.DescribedGroupLag) kadm.DescribedGroupLag {
+func leftBehind(ctx context.Context, admin cluster, g kadm.DescribedGroupLag) kadm.DescribedGroupLag {
 	committed, err := admin.FetchOffsets(ctx, g.Group)
 	if err != nil || len(committed) == 0 {
 		g.DescribeErr, g.FetchErr = kerr.GroupIDNotFound, err
@@ -211,7 +211,7 @@ func describe(g kadm.DescribedGroupLag) groupFull {
 
 func groupsDelete(o *options) *cobra.Command {
 	return &cobra.Command{Use: "delete GROUP...", Short: "delete groups without members, and what they committed", Args: named("group"),
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 			answers, err := admin.DeleteGroups(ctx, args...)
 			if err != nil {
 				return nil, err
@@ -227,7 +227,7 @@ func groupsDelete(o *options) *cobra.Command {
 func groupsForget(o *options) *cobra.Command {
 	var from []string
 	c := &cobra.Command{Use: "forget GROUP --topic TOPIC", Short: "delete what a group committed for topics", Args: one("group"),
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 			if len(from) == 0 {
 				return nil, UsageError{errors.New("groups forget needs --topic")}
 			}

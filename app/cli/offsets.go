@@ -58,7 +58,7 @@ func (p *position) String() string { return cmp.Or(p.word, p.moment.String()) }
 func offsetsList(o *options) *cobra.Command {
 	at := position{word: "latest"}
 	c := &cobra.Command{Use: "list [TOPIC...]", Short: "list an offset of each partition of topics, of all without a name", Args: cobra.ArbitraryArgs,
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 			found, err := existing(ctx, admin, args...)
 			if err != nil {
 				return nil, err
@@ -88,7 +88,7 @@ func offsetsList(o *options) *cobra.Command {
 }
 
 // list asks for the offsets at the position.
-func (p *position) list(ctx context.Context, admin *kadm.Client, topics []string) (kadm.ListedOffsets, error) {
+func (p *position) list(ctx context.Context, admin cluster, topics []string) (kadm.ListedOffsets, error) {
 	switch p.word {
 	case "earliest":
 		return admin.ListStartOffsets(ctx, topics...)
@@ -101,7 +101,7 @@ func (p *position) list(ctx context.Context, admin *kadm.Client, topics []string
 }
 
 // existing returns the named topics, or all; one that is not there is an error.
-func existing(ctx context.Context, admin *kadm.Client, names ...string) (kadm.TopicDetails, error) {
+func existing(ctx context.Context, admin cluster, names ...string) (kadm.TopicDetails, error) {
 	list := admin.ListTopics // without the internal ones
 	if len(names) > 0 {
 		list = admin.ListTopicsWithInternal

@@ -107,13 +107,14 @@ type change struct {
 	Name   string `json:"name"`
 	Result string `json:"result"`
 	Error  string `json:"error,omitempty"`
+	err    error
 }
 
 // note adds an outcome: result when err is nil.
 func (d *done) note(name, result string, err error) {
 	c := change{Name: name, Result: result}
 	if err != nil {
-		c.Result, c.Error = "failed", err.Error()
+		c.Result, c.Error, c.err = "failed", err.Error(), err
 	}
 	*d = append(*d, c)
 }
@@ -132,8 +133,8 @@ func (d done) outcome() (result, error) {
 	slices.SortStableFunc(d, func(a, b change) int { return strings.Compare(a.Name, b.Name) })
 	var failed error
 	for _, c := range d {
-		if c.Error != "" {
-			failed = errors.Join(failed, fmt.Errorf("%s: %s", c.Name, c.Error))
+		if c.err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", c.Name, c.err))
 		}
 	}
 	return d, failed
@@ -145,8 +146,18 @@ func because(err error, text string) error {
 	if !errors.As(err, &code) || text == "" || text == code.Description {
 		return err
 	}
-	return fmt.Errorf("%s: %s", code.Message, text)
+	return explained{code, text}
 }
+
+// explained is an error code with the text that came with it, in place of the one that
+// it always has.
+type explained struct {
+	code *kerr.Error
+	text string
+}
+
+func (e explained) Error() string { return fmt.Sprintf("%s: %s", e.code.Message, e.text) }
+func (e explained) Unwrap() error { return e.code }
 
 // plain leaves of an error what people need.
 func plain(err error) error {

@@ -133,6 +133,7 @@ func (p properties) login(s *settled) (err error) {
 	if s.login, err = byPassword(mechanism, options["username"], options["password"]); err != nil {
 		return fmt.Errorf("sasl.mechanism: %w", err)
 	}
+	s.user = options["username"]
 	return nil
 }
 

@@ -54,7 +54,7 @@ func groupsReset(o *options) *cobra.Command {
 		Short: "move what a group without members has committed; without --execute only show how",
 		Args:  one("group"),
 	}
-	c.RunE = o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+	c.RunE = o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 		moves, err := plan(ctx, admin, c, args[0], from, to)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func groupsReset(o *options) *cobra.Command {
 }
 
 // plan says where each partition goes.
-func plan(ctx context.Context, admin *kadm.Client, c *cobra.Command, group string, from []string, to target) (moveRows, error) {
+func plan(ctx context.Context, admin cluster, c *cobra.Command, group string, from []string, to target) (moveRows, error) {
 	committed, err := admin.FetchOffsets(ctx, group)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func plan(ctx context.Context, admin *kadm.Client, c *cobra.Command, group strin
 }
 
 // concerned returns the partitions that are to be reset.
-func concerned(ctx context.Context, admin *kadm.Client, group string, committed kadm.OffsetResponses, from []string) (kadm.TopicsSet, error) {
+func concerned(ctx context.Context, admin cluster, group string, committed kadm.OffsetResponses, from []string) (kadm.TopicsSet, error) {
 	if len(from) == 0 {
 		all := committed.Offsets().TopicsSet()
 		if len(all) == 0 {
@@ -135,7 +135,7 @@ func concerned(ctx context.Context, admin *kadm.Client, group string, committed 
 }
 
 // resolve returns the function that says where a partition goes to.
-func (to target) resolve(ctx context.Context, admin *kadm.Client, c *cobra.Command, topics []string, starts, ends kadm.ListedOffsets) (func(moveRow) (int64, error), error) {
+func (to target) resolve(ctx context.Context, admin cluster, c *cobra.Command, topics []string, starts, ends kadm.ListedOffsets) (func(moveRow) (int64, error), error) {
 	listed := func(offsets kadm.ListedOffsets) func(moveRow) (int64, error) {
 		return func(m moveRow) (int64, error) { return offsets[m.Topic][m.Partition].Offset, nil }
 	}
@@ -192,7 +192,7 @@ func (m *moment) String() string {
 
 // commit does what was planned. All or nothing: a group that has got members
 // meanwhile refuses all.
-func commit(ctx context.Context, admin *kadm.Client, group string, moves moveRows) error {
+func commit(ctx context.Context, admin cluster, group string, moves moveRows) error {
 	described, err := admin.DescribeGroups(ctx, group)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -62,7 +63,7 @@ const recordsMeaning = "RECORDS counts offsets, of which compaction leaves some 
 func topicsList(o *options) *cobra.Command {
 	internal := false
 	c := &cobra.Command{Use: "list", Short: "list all topics", Long: "list all topics; " + recordsMeaning, Args: none,
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, _ []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, _ []string) (result, error) {
 			list := admin.ListTopics
 			if internal {
 				list = admin.ListTopicsWithInternal
@@ -78,7 +79,7 @@ func topicsList(o *options) *cobra.Command {
 }
 
 // summarize asks how much the topics hold.
-func summarize(ctx context.Context, admin *kadm.Client, found kadm.TopicDetails) (topicRows, error) {
+func summarize(ctx context.Context, admin cluster, found kadm.TopicDetails) (topicRows, error) {
 	starts, ends, err := bounds(ctx, admin, found.Names())
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func sum(bytes map[int32]int64) (total int64) {
 }
 
 // bounds asks for the ends of all partitions of the topics.
-func bounds(ctx context.Context, admin *kadm.Client, topics []string) (starts, ends kadm.ListedOffsets, err error) {
+func bounds(ctx context.Context, admin cluster, topics []string) (starts, ends kadm.ListedOffsets, err error) {
 	if starts, err = admin.ListStartOffsets(ctx, topics...); err != nil {
 		return nil, nil, err
 	}
@@ -123,7 +124,7 @@ func bounds(ctx context.Context, admin *kadm.Client, topics []string) (starts, e
 
 // diskSizes asks how much the partitions take. A cluster that does not tell is no
 // reason to fail: nothing is known then.
-func diskSizes(ctx context.Context, admin *kadm.Client, found kadm.TopicDetails) map[string]map[int32]int64 {
+func diskSizes(ctx context.Context, admin cluster, found kadm.TopicDetails) map[string]map[int32]int64 {
 	sizes := map[string]map[int32]int64{}
 	dirs, err := admin.DescribeAllLogDirs(ctx, found.TopicsSet())
 	if err != nil {
@@ -179,7 +180,7 @@ func (all topicsFull) table(t *table) {
 func topicsDescribe(o *options) *cobra.Command {
 	return &cobra.Command{Use: "describe TOPIC...", Short: "show partitions, offsets, sizes and configs of topics",
 		Long: "show partitions, offsets, sizes and configs of topics; " + recordsMeaning, Args: named("topic"),
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 			found, err := admin.ListTopicsWithInternal(ctx, args...)
 			if err != nil {
 				return nil, err
@@ -199,7 +200,7 @@ func topicsDescribe(o *options) *cobra.Command {
 		})}
 }
 
-func inFull(ctx context.Context, admin *kadm.Client, found kadm.TopicDetails) (topicsFull, error) {
+func inFull(ctx context.Context, admin cluster, found kadm.TopicDetails) (topicsFull, error) {
 	starts, ends, err := bounds(ctx, admin, found.Names())
 	if err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func inFull(ctx context.Context, admin *kadm.Client, found kadm.TopicDetails) (t
 		return nil, err
 	}
 	sizes := diskSizes(ctx, admin, found)
-	all := topicsFull{}
+	all, failed := topicsFull{}, error(nil)
 	for _, topic := range found.Sorted() {
 		full := topicFull{Topic: topic.Topic, ID: base64.RawURLEncoding.EncodeToString(topic.ID[:]), Configs: map[string]string{}}
 		for _, p := range topic.Partitions.Sorted() {
@@ -225,7 +226,10 @@ func inFull(ctx context.Context, admin *kadm.Client, found kadm.TopicDetails) (t
 			}
 			full.Partitions = append(full.Partitions, row)
 		}
-		if set, err := configs.On(topic.Topic, nil); err == nil {
+		switch set, err := configs.On(topic.Topic, nil); {
+		case err != nil || set.Err != nil:
+			failed = errors.Join(failed, fmt.Errorf("configs of %s: %w", topic.Topic, cmp.Or(err, because(set.Err, set.ErrMessage))))
+		default:
 			for _, config := range set.Configs {
 				if config.Source == kmsg.ConfigSourceDynamicTopicConfig {
 					full.Configs[config.Key] = config.MaybeValue()
@@ -234,7 +238,7 @@ func inFull(ctx context.Context, admin *kadm.Client, found kadm.TopicDetails) (t
 		}
 		all = append(all, full)
 	}
-	return all, nil
+	return all, failed
 }
 
 // settings reads --set flags.
@@ -258,7 +262,7 @@ func topicsCreate(o *options) *cobra.Command {
 		dryRun     bool
 	)
 	c := &cobra.Command{Use: "create TOPIC...", Short: "create topics", Args: named("topic"),
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 			configs, err := settings(set)
 			if err != nil {
 				return nil, err
@@ -290,7 +294,7 @@ func topicsAlter(o *options) *cobra.Command {
 		set, unset []string
 	)
 	c := &cobra.Command{Use: "alter TOPIC...", Short: "change configs of topics, or give them more partitions", Args: named("topic")}
-	c.RunE = o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+	c.RunE = o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 		values, err := settings(set)
 		if err != nil {
 			return nil, err
@@ -334,7 +338,7 @@ func topicsAlter(o *options) *cobra.Command {
 
 func topicsDelete(o *options) *cobra.Command {
 	return &cobra.Command{Use: "delete TOPIC...", Short: "delete topics with their records and committed offsets", Args: named("topic"),
-		RunE: o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+		RunE: o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 			answers, err := admin.DeleteTopics(ctx, args...)
 			if err != nil {
 				return nil, err
@@ -353,7 +357,7 @@ func topicsTrim(o *options) *cobra.Command {
 		before     int64
 	)
 	c := &cobra.Command{Use: "trim TOPIC --before OFFSET", Short: "delete the records below an offset", Args: one("topic")}
-	c.RunE = o.does(func(ctx context.Context, admin *kadm.Client, args []string) (result, error) {
+	c.RunE = o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 		if !c.Flags().Changed("before") {
 			return nil, UsageError{errors.New("topics trim needs --before")}
 		}
