@@ -132,7 +132,10 @@ func (f *fakeRecords) Poll(ctx context.Context, _ client.Topic, partition uint32
 			if from.Kind != iggcon.POLLING_TIMESTAMP {
 				return client.Polled{}, ierror.ErrInvalidOffset
 			}
-			polled.Messages = append(polled.Messages, l.before[at]...)
+			for _, m := range l.before[at] {
+				polled.Messages = append(polled.Messages, m)
+				size += message.Size(&m)
+			}
 		}
 		m, ok := l.messages[at]
 		if !ok {

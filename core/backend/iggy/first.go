@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	iggcon "github.com/apache/iggy/foreign/go/contracts"
 	"go.uber.org/zap"
@@ -22,9 +23,15 @@ import (
 // records lie side by side, and nothing of native clients between them. Whatever
 // goes by the same connection after it needs no such care.
 
-// misreadTries is how often in a row a message that is in the log must be neither
-// in an answer nor behind an error before the server is taken to count wrongly.
-const misreadTries = 5
+const (
+	// misreadTries and misreadFor are how often in a row, and for how long, a message
+	// that is in the log must be neither in an answer nor behind an error before the
+	// server is taken to count wrongly, and not to be slow.
+	misreadTries = 5
+	misreadFor   = 2 * time.Second
+	// looksForLast is how often one call looks for the last message.
+	looksForLast = 3
+)
 
 // errMisread is for a partition whose messages the server looks for in the wrong
 // places: it was killed when it wrote the first message of a segment.
@@ -36,7 +43,7 @@ type placing struct {
 	s      *sending
 	from   int64  // the least offset that the batch can get
 	torn   uint64 // the connection by which it went when it could not be read
-	missed int    // looks in a row that have found nothing where something must be
+	missed misses // looks that have found nothing where something must be
 }
 
 // first stores one batch, the first by its connection.
@@ -87,19 +94,19 @@ func (g *placing) run(ctx context.Context) (found, error) {
 
 // look finds out what is in the log of the batch.
 func (g *placing) look(ctx context.Context, lost *client.Lost) (f found, err error) {
-	g.missed = 0
+	g.missed = misses{}
 	err = g.p.insist(ctx, lost, func() (err error) {
 		f, err = g.p.readBack(ctx, g.from, g.s.messages)
 		if err != nil || !f.missed || lost != nil {
 			return err
 		}
 		b, err := g.p.probe(ctx)
-		switch g.missed++; {
+		switch {
 		case err != nil:
 			return err
 		case b.Start > g.from: // retention was faster
 			f.base, f.count = g.from, len(g.s.messages)
-		case g.missed < misreadTries:
+		case !g.missed.again(time.Now(), misreadTries, misreadFor):
 			return fmt.Errorf("%w: a message cannot be read back yet", backend.ErrUnavailable)
 		}
 		return nil
@@ -129,26 +136,45 @@ func (g *placing) undo(ctx context.Context, f found, by uint64, acked bool) erro
 }
 
 // lastIsThere makes sure that the server finds the last message under its offset, so
-// that what the log says about producers can be read by consumers, too.
+// that what the log says about producers can be read by consumers, too. It gives a
+// server that is slow to show it some time, and the next call goes on from there.
 func (p *partition) lastIsThere(ctx context.Context) error {
 	w := &p.writer
-	polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(w.next-1)), 1)
-	if client.Unreadable(err) || err == nil && len(polled.Messages) > 0 {
-		w.missed = 0
-		return nil
+	pause := firstPause
+	for look := 1; ; look++ {
+		there, err := p.showsLast(ctx)
+		if there || err != nil {
+			w.missed = misses{}
+			return unwritten(err)
+		}
+		if w.missed.again(time.Now(), misreadTries, misreadFor) {
+			return p.misread(w.next - 1)
+		}
+		if look == looksForLast {
+			return fmt.Errorf("%w: a message cannot be read yet", backend.ErrUnavailable)
+		}
+		select {
+		case <-ctx.Done():
+			return unwritten(ctx.Err())
+		case <-time.After(pause):
+			pause *= 2
+		}
 	}
-	var b backend.Bounds
-	if err == nil {
-		b, err = p.probe(ctx)
+}
+
+// showsLast reports whether the server has something to say about the last message, or
+// none any more.
+func (p *partition) showsLast(ctx context.Context) (bool, error) {
+	last := p.writer.next - 1
+	polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(last)), 1)
+	if withheld(err) || err == nil && len(polled.Messages) > 0 {
+		return true, nil
 	}
-	switch {
-	case err != nil || b.Start >= w.next: // retention was faster
-		return unwritten(err)
-	case w.missed < misreadTries:
-		w.missed++
-		return fmt.Errorf("%w: a message cannot be read yet", backend.ErrUnavailable)
+	if err != nil {
+		return false, err
 	}
-	return p.misread(w.next - 1)
+	b, err := p.probe(ctx)
+	return err == nil && b.Start > last, err // retention was faster
 }
 
 // misread has everything refused that is to be written to a partition where it

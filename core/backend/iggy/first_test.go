@@ -2,8 +2,10 @@ package iggy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -83,6 +85,25 @@ func TestTornBeforeTheStart(t *testing.T) {
 		require.Equal(t, []int{2, 1}, f.writes.sent(), "only the first time")
 		require.Len(t, f.records.polls(), 1, "for the end")
 	}
+}
+
+// What lies in front of a torn message is too large to be looked at: producers have
+// their answer all the same, and consumers get on.
+func TestTornBehindTooMuch(t *testing.T) {
+	t.Parallel()
+	f := newWriterFakes(t, 1, noCache)
+	f.records.maxReply = 10_000
+	large := fmt.Sprintf("%9990d", 0)
+	require.Equal(t, stored(0), f.append(0, recordtest.Values("a")))
+	f.writes.torn = natives(large)
+	f.writes.write(0, natives("lost"))
+	f.writes.torn = natives(large)
+	f.writes.fails(otherOne)
+	require.Equal(t, stored(3), f.append(0, recordtest.Values("b")))
+	require.Equal(t, map[int64]string{0: "a", 3: "b"}, f.consumed(0))
+	require.EqualValues(t, 1, f.skipped.Load(), "of a native client")
+	require.Equal(t, stored(4), f.append(0, recordtest.Values("c")))
+	f.freed(0)
 }
 
 // What goes wrong with the first batch, one after the other.
@@ -235,18 +256,61 @@ func TestFirstCannotBeReadBack(t *testing.T) {
 	}
 }
 
-// A server that finds no message of a segment is written to no more.
+// A server that finds no message of a segment is written to no more, once it has had
+// time to show what it has taken.
 func TestMisread(t *testing.T) {
 	t.Parallel()
-	f := newWriterFakes(t, 1)
-	f.records.change(0, func(l *fakeLog) { l.misread = true })
-	for range 2 {
-		got := f.append(0, by(1, 0, "a", "b"))
-		require.ErrorIs(t, got.Err, backend.ErrStorage)
-		require.Equal(t, []int{2}, f.writes.sent())
-	}
-	require.Len(t, messages(f.logs, zapcore.ErrorLevel), 1)
-	f.freed(0)
+	synctest.Test(t, func(t *testing.T) {
+		f := newWriterFakes(t, 1)
+		f.records.change(0, func(l *fakeLog) { l.misread = true })
+		before := time.Now()
+		for range 2 {
+			got := f.append(0, by(1, 0, "a", "b"))
+			require.ErrorIs(t, got.Err, backend.ErrStorage)
+			require.Equal(t, []int{2}, f.writes.sent())
+			require.GreaterOrEqual(t, time.Since(before), misreadFor)
+		}
+		require.Len(t, messages(f.logs, zapcore.ErrorLevel), 1)
+		f.freed(0)
+	})
+}
+
+// A server that is slow to show what it has taken is waited for.
+func TestSlowToShow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newWriterFakes(t, 1, noCache)
+		f.records.change(0, func(l *fakeLog) { l.misread = true })
+		time.AfterFunc(misreadFor/2, func() { f.records.change(0, func(l *fakeLog) { l.misread = false }) })
+		require.Equal(t, stored(0), f.append(0, by(1, 0, "a", "b")))
+		require.Equal(t, []string{"a", "b"}, f.values(0))
+
+		// And what was there when the gateway started, however often producers ask.
+		f.records.change(0, func(l *fakeLog) { l.misread = true })
+		f.again()
+		began := time.Now()
+		for time.Since(began) < misreadFor-100*time.Millisecond {
+			require.ErrorIs(t, f.append(0, by(1, 2, "c")).Err, backend.ErrUnavailable)
+		}
+		require.Less(t, misreadTries, f.part(0).writer.missed.tries)
+		f.records.change(0, func(l *fakeLog) { l.misread = false })
+		require.Equal(t, stored(2), f.append(0, by(1, 2, "c")))
+
+		f.records.change(0, func(l *fakeLog) { l.misread = true })
+		f.again()
+		began = time.Now()
+		require.Eventually(t, func() bool {
+			err := f.append(0, by(1, 3, "d")).Err
+			if !errors.Is(err, backend.ErrStorage) {
+				require.ErrorIs(t, err, backend.ErrUnavailable)
+				return false
+			}
+			return true
+		}, time.Minute, time.Millisecond)
+		require.GreaterOrEqual(t, time.Since(began), misreadFor)
+		require.Equal(t, []string{"a", "b", "c"}, f.values(0))
+		require.Len(t, messages(f.logs, zapcore.ErrorLevel), 1)
+	})
 }
 
 // Readers see nothing that is held back, and are woken when it is let go.

@@ -35,7 +35,7 @@ type refused struct {
 func (p *partition) readBack(ctx context.Context, from int64, messages []message.Message) (f found, err error) {
 	first := messages[0].Header.Id
 	there, err := p.reads(ctx, from, first)
-	if err != nil && !client.Unreadable(err) {
+	if err != nil && !withheld(err) {
 		return f, err
 	}
 	f.base = from
@@ -69,10 +69,10 @@ func (p *partition) seek(ctx context.Context, f *found, id message.ID) (there bo
 		n := min(count, f.end-from)
 		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(from)), uint32(n))
 		switch {
-		case (client.Unreadable(err) || tooLarge(err)) && n > 1:
+		case withheld(err) && n > 1:
 			count = n / 2
 			continue
-		case client.Unreadable(err):
+		case withheld(err):
 			f.torn = append(f.torn, refused{span: span{from, from + 1}})
 			from, count = from+1, p.pieces()
 			continue
@@ -95,7 +95,7 @@ func (p *partition) measure(ctx context.Context, f *found, messages []message.Me
 		t := &f.torn[i]
 		if len(messages) > 1 && t.next < f.end {
 			there, err := p.reads(ctx, t.next, messages[1].Header.Id)
-			if err != nil && !client.Unreadable(err) {
+			if err != nil && !withheld(err) {
 				return err
 			}
 			if there {
@@ -148,7 +148,7 @@ func (p *partition) pick(ctx context.Context, f *found, from int64, polled clien
 		}
 		// Where the server counts wrongly it is found in company alone.
 		at := offsetOf(&messages[i])
-		if there, err = p.reads(ctx, at, id); err != nil && !client.Unreadable(err) {
+		if there, err = p.reads(ctx, at, id); err != nil && !withheld(err) {
 			return 0, false, err
 		}
 		if there {
@@ -170,7 +170,7 @@ func (p *partition) together(ctx context.Context, base, end int64, messages []me
 	}
 	if base+int64(last) < end {
 		there, err := p.reads(ctx, base+int64(last), messages[last].Header.Id)
-		if there || err != nil && !client.Unreadable(err) {
+		if there || err != nil && !withheld(err) {
 			return last + 1, err
 		}
 	}

@@ -33,7 +33,7 @@ func (p *partition) salvage(ctx context.Context, offset int64, budget *int) (m m
 		// Right behind the message before it.
 		*budget--
 		polled, err := p.poll(ctx, iggcon.OffsetPollingStrategy(uint64(offset-1)), 1)
-		if client.Unreadable(err) || err == nil && (len(polled.Messages) != 1 || offsetOf(&polled.Messages[0]) != offset-1) {
+		if withheld(err) || err == nil && (len(polled.Messages) != 1 || offsetOf(&polled.Messages[0]) != offset-1) {
 			return m, false, nil
 		}
 		if err != nil {
@@ -44,7 +44,7 @@ func (p *partition) salvage(ctx context.Context, offset int64, budget *int) (m m
 	*budget--
 	polled, err := p.poll(ctx, iggcon.TimestampPollingStrategy(micros), 1)
 	if err != nil {
-		if client.Unreadable(err) || errors.Is(err, client.ErrBadReply) {
+		if withheld(err) || errors.Is(err, client.ErrBadReply) {
 			err = nil
 		}
 		return m, false, err
@@ -52,6 +52,10 @@ func (p *partition) salvage(ctx context.Context, offset int64, budget *int) (m m
 	m, ok = doubled(polled.Messages, offset)
 	return m, ok, nil
 }
+
+// withheld reports whether a message is there and does not come: the server cannot read
+// it, or what comes with it is above what is taken.
+func withheld(err error) bool { return client.Unreadable(err) || tooLarge(err) }
 
 // doubled returns the last message, if the offset is its own and that of another
 // one before it. Were those before it not whole, their lengths would lead into the

@@ -39,9 +39,22 @@ type gaps struct {
 	// missing is the offset that answers left out last.
 	missing struct {
 		offset int64
-		since  time.Time
-		tries  int
+		misses
 	}
+}
+
+// misses are looks in a row that have not found what must be there.
+type misses struct {
+	tries int
+	since time.Time // the first
+}
+
+// again notes one more, and reports whether there were so many, for so long.
+func (m *misses) again(now time.Time, tries int, during time.Duration) bool {
+	if m.tries++; m.tries == 1 {
+		m.since = now
+	}
+	return m.tries >= tries && now.Sub(m.since) >= during
 }
 
 // span are the offsets from first on and before next.
@@ -119,14 +132,13 @@ func (g *gaps) stillMissing(offset int64, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := &g.missing
-	if m.offset != offset || m.tries == 0 {
-		m.offset, m.since, m.tries = offset, now, 0
+	if m.offset != offset {
+		m.offset, m.misses = offset, misses{}
 	}
-	m.tries++
-	if m.tries < missingTries || now.Sub(m.since) < missingFor {
+	if !m.again(now, missingTries, missingFor) {
 		return false
 	}
-	m.tries = 0
+	m.misses = misses{}
 	return true
 }
 

@@ -55,8 +55,8 @@ type writer struct {
 	denied    bool // it has been logged that the server does not let us write
 	// proven is the connection by which a message went that was read back; 0: none.
 	proven  uint64
-	misread bool // nothing that is written would be found (first.go)
-	missed  int  // looks in a row that have not found the last message
+	misread bool   // nothing that is written would be found (first.go)
+	missed  misses // looks that have not found the last message
 }
 
 // refused returns why no batch is taken in, or nil.
