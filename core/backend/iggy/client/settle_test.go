@@ -138,6 +138,25 @@ func TestCreateTopicGoesOnAfterALoss(t *testing.T) {
 	require.EqualValues(t, 3*maxPartitions, partitions.Load())
 }
 
+// A server that says that it has made partitions, and does not have them, is not asked
+// for ever.
+func TestCreateTopicThatDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	var partitions, asked atomic.Uint32
+	var deleted atomic.Bool
+	idle := func(_ *fake, conn net.Conn, _ uint32, _ []byte) (bool, bool) {
+		asked.Add(1)
+		answer(conn, 0, nil)
+		return true, true
+	}
+	c := start(t, impatient(newFake(t, growing(&partitions, &deleted, idle)).address()))
+	_, err := c.CreateTopic(t.Context(), anywhere, TopicSettings{Partitions: 2 * maxPartitions})
+	require.ErrorIs(t, err, backend.ErrUnavailable)
+	require.ErrorContains(t, err, "gets no more")
+	require.EqualValues(t, growTries, asked.Load())
+	require.True(t, deleted.Load())
+}
+
 func backendAway(err error) bool { return errors.Is(err, backend.ErrUnavailable) }
 
 func TestValidate(t *testing.T) {

@@ -133,6 +133,10 @@ func (c *Client) undo(ctx context.Context, t Topic, partitions uint32, cause err
 	return cause
 }
 
+// growTries is how often in a row a topic may be without the partitions that were
+// asked for.
+const growTries = 5
+
 // grow adds partitions until there are total, in requests that the server takes.
 // What is lost on the way is settled and looked at.
 func (c *Client) grow(ctx context.Context, t Topic, total uint32) error {
@@ -140,9 +144,19 @@ func (c *Client) grow(ctx context.Context, t Topic, total uint32) error {
 	if err != nil {
 		return err
 	}
+	had, vain := uint32(0), 0
 	for {
 		now, err := c.Topic(ctx, t)
 		if err != nil || now.PartitionsCount >= total {
+			return err
+		}
+		if vain++; now.PartitionsCount > had {
+			had, vain = now.PartitionsCount, 0
+		}
+		if vain == growTries {
+			return unavailable(fmt.Errorf("topic %s of stream %s has %d of %d partitions, and gets no more", t.Name, t.Stream, had, total))
+		}
+		if err := sleep(ctx, time.Duration(vain)*settleFirst); err != nil {
 			return err
 		}
 		more := min(total-now.PartitionsCount, maxPartitions)
