@@ -47,6 +47,8 @@ type question struct {
 	grants []string
 	// before is done by a super user before each time that the user asks.
 	before func(s *side, version int16) []kmsg.Request
+	// unanswered: Kafka says nothing to who is granted nothing.
+	unanswered bool
 }
 
 // attempt names a thing so that each time that it is asked for has its own.
@@ -92,7 +94,9 @@ func TestAuthorization(t *testing.T) {
 						attempt++
 						kafka.super.vars["attempt"], gateway.super.vars["attempt"] = attempt, attempt
 						name := fmt.Sprintf("%s/%s/%s v%d", subject.name, q.name, grants, v)
-						ask(t, name, kafka, gateway, q, v, permitted)
+						asked := q
+						asked.unanswered = q.unanswered && grants == "nothing"
+						ask(t, name, kafka, gateway, asked, v, permitted)
 					}
 				}
 			}
@@ -110,7 +114,7 @@ func ask(t *testing.T, name string, kafka, gateway server, q question, v int16, 
 			s.must(t, q.before(s, v)...)
 		}
 	}
-	st := step{name: q.name, min: q.min, max: q.max, build: q.build, capture: q.capture}
+	st := step{name: q.name, min: q.min, max: q.max, build: q.build, capture: q.capture, unanswered: q.unanswered}
 	ours := exchange(t, gateway.user, st, v)
 	theirs := settled(t, kafka.user, st, v, name, ours, permitted.list, shortLag)
 	for _, difference := range compare(name, theirs, ours, permitted) {

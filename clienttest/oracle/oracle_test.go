@@ -22,6 +22,8 @@ type step struct {
 	// capture looks at the answer before it is compared: it may learn values
 	// and sort or drop what only one side has.
 	capture func(s *side, resp kmsg.Response)
+	// unanswered: Kafka says nothing.
+	unanswered bool
 }
 
 // allowance is a difference that is known and wanted.
@@ -69,6 +71,10 @@ func exchange(t *testing.T, s *side, st step, version int16) map[string]string {
 // is not the gateway's.
 func settled(t *testing.T, kafka *side, st step, version int16, name string, ours map[string]string, allowed []allowance, lag time.Duration) map[string]string {
 	t.Helper()
+	if st.unanswered {
+		kafka.within = silence
+		defer func() { kafka.within = patience }()
+	}
 	answer := exchange(t, kafka, st, version)
 	switch kmsg.Key(st.build(kafka, version).Key()) {
 	case kmsg.Metadata, kmsg.DescribeTopicPartitions, kmsg.DescribeConfigs, kmsg.DescribeCluster, kmsg.DescribeLogDirs,

@@ -25,9 +25,12 @@ const (
 	// wait bounds the start of a broker on a slow machine.
 	wait  = 2 * time.Minute
 	pause = 100 * time.Millisecond
-	// patience is how long an answer may take. Kafka never answers some
-	// requests, so a stream sends those at one version only.
-	patience = 5 * time.Second
+	// patience is how long an answer may take on a slow machine.
+	patience = time.Minute
+	// silence is how long is listened where no answer is expected: Kafka never answers
+	// some requests, and nothing else tells that it will not. A stream sends those at
+	// one version only.
+	silence = 2 * time.Second
 	// lag bounds how long a broker's metadata may be behind its controller's.
 	lag = 10 * time.Second
 )
@@ -146,7 +149,7 @@ func answers(addr string) bool {
 		return false
 	}
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(silence)) // it is asked again
 	_, err = c.Call(kmsg.NewPtrApiVersionsRequest())
 	return err == nil
 }

@@ -26,13 +26,14 @@ type side struct {
 	clientID   string
 	login      func(*rawclient.Conn) error // nil where nobody has to
 	conn       *rawclient.Conn
+	within     time.Duration     // an answer is waited for
 	vars       map[string]any    // what captures have stored
 	symbols    map[string]string // values of this side alone → what is shown instead
 }
 
 func newSide(name, addr string) *side {
 	_, port, _ := net.SplitHostPort(addr)
-	return &side{name: name, addr: addr, clientID: "oracle", vars: map[string]any{}, symbols: map[string]string{port: "<port>"}}
+	return &side{name: name, addr: addr, clientID: "oracle", within: patience, vars: map[string]any{}, symbols: map[string]string{port: "<port>"}}
 }
 
 // learn stores a value under a name and shows it as that name.
@@ -59,7 +60,7 @@ func (s *side) ask(t *testing.T, req kmsg.Request, capture func(*side, kmsg.Resp
 			require.NoErrorf(t, s.login(conn), "%s", s.name)
 		}
 	}
-	require.NoError(t, s.conn.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, s.conn.SetDeadline(time.Now().Add(s.within)))
 	if p, ok := req.(*kmsg.ProduceRequest); ok && p.Acks == 0 {
 		return s.silence(t, p)
 	}

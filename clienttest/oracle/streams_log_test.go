@@ -28,7 +28,7 @@ func produceSteps() []step {
 	const attributes, lastDelta, maxTime, count = 21, 23, 35, 57
 	steps := []step{
 		send("plain", 3, spoil(slices.Clip)),
-		{name: "null records", min: 9, max: 9, build: func(s *side, _ int16) kmsg.Request { return produce(s, mainTopic, -1, 0, nil) }},
+		{name: "null records", min: 9, max: 9, unanswered: true, build: func(s *side, _ int16) kmsg.Request { return produce(s, mainTopic, -1, 0, nil) }},
 		send("empty records", 3, func(int16) []byte { return []byte{} }),
 		send("short header", 3, spoil(func(b []byte) []byte { return b[:40] })),
 		send("cut", 3, spoil(func(b []byte) []byte { return b[:len(b)-1] })),
