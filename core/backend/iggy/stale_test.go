@@ -23,6 +23,11 @@ func TestPartOfABatchIsDiscarded(t *testing.T) {
 	want := map[int64]string{0: "a", 3: "b", 4: "c", 5: "d"}
 	require.Equal(t, stored(3), f.append(0, by(1, 1, "b", "c", "d")))
 	require.Len(t, messages(f.logs, zapcore.WarnLevel), 1)
+	var again []string
+	for _, r := range f.consume(0, 3, manyBytes) {
+		again = append(again, string(r.Value))
+	}
+	require.Equal(t, []string{"b", "c", "d"}, again, "who had read the part gets it again")
 	for range 2 {
 		require.Equal(t, want, f.consumed(0))
 		require.Equal(t, twice(3), f.append(0, by(1, 1, "b", "c", "d")))

@@ -1,6 +1,7 @@
 package iggy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/backendtest"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
 	"github.com/iggykafka/gateway/core/record/recordtest"
 )
@@ -57,7 +59,8 @@ func TestTearsWhileWriting(t *testing.T) {
 }
 
 // The real server is killed under the load of many batches, with the long writes that
-// fsync makes, so that some are torn.
+// fsync makes, so that some are torn. Consumers that follow meanwhile get every record
+// once.
 func TestKillsTearNothing(t *testing.T) {
 	t.Parallel()
 	server := iggytest.Real(t)
@@ -66,9 +69,12 @@ func TestKillsTearNothing(t *testing.T) {
 	topic := b.makeTopic(partitions).ID
 	stop := make(chan struct{})
 	var work sync.WaitGroup
-	sent := make([][]string, partitions)
+	sent, followed := make([][]string, partitions), make([][]string, partitions)
+	over := make(chan struct{})
+	var following sync.WaitGroup
 	for index := range int32(partitions) {
 		p := backend.Partition{Topic: topic, Index: index}
+		following.Go(func() { followed[index] = b.follow(p, over) })
 		work.Go(func() {
 			for {
 				select {
@@ -93,6 +99,9 @@ func TestKillsTearNothing(t *testing.T) {
 	}
 	close(stop)
 	work.Wait()
+	close(over)
+	following.Wait()
+	require.Equal(t, sent, followed)
 	t.Logf("%d torn writes", b.store.repaired.Load())
 	for range 2 {
 		for index := range int32(partitions) {
@@ -100,6 +109,37 @@ func TestKillsTearNothing(t *testing.T) {
 		}
 		require.Zero(t, b.store.skipped.Load())
 		b.reopen()
+	}
+}
+
+// follow reads a partition as a consumer does that waits for what comes, until it is
+// told that nothing more does and is at the end.
+func (b *box) follow(p backend.Partition, over <-chan struct{}) (values []string) {
+	woken, stop := b.store.Watch([]backend.Partition{p})
+	defer stop()
+	for next := int64(0); ; {
+		last := false
+		select {
+		case <-over:
+			last = true
+		default:
+		}
+		bytes, bounds, err := b.store.Read(context.Background(), backend.Read{Partition: p, Offset: next, MaxBytes: 1 << 20, AtLeastOne: true})
+		for _, r := range backendtest.Records(b, bytes) {
+			if r.Offset >= next {
+				values, next = append(values, string(r.Value)), r.Offset+1
+			}
+		}
+		if last && err == nil && next >= bounds.End {
+			return values
+		}
+		if len(bytes) == 0 {
+			select {
+			case <-woken:
+			case <-over:
+			case <-time.After(10 * time.Millisecond): // as consumers ask again after an error
+			}
+		}
 	}
 }
 
