@@ -37,7 +37,7 @@ type waits struct {
 }
 
 // flood measures the requests of good clients alone, and while attackers keep thousands of connections that open, stall and
-// reset, or guess passwords. The attackers are a process of their own: what they compute is not what the clients wait for. Memory
+// reset, or guess passwords: first as these come, then when all are there. The attackers are a process of their own: what they compute is not what the clients wait for. Memory
 // is the most that the server took meanwhile. With the URL of its metrics goroutines and heap are told, too.
 //
 // With another server the attackers have that one first, on the same machine: what the clients then wait longer for is the
@@ -82,6 +82,10 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 		return err
 	}
 	begin := time.Now()
+	arriving, err := g.work(ctx, o.duration)
+	if err != nil {
+		return fmt.Errorf("while %d connections come: %w", o.flood, err)
+	}
 	flooded, err := g.work(ctx, o.duration)
 	spent := (t.cpu() - cpu).Seconds() / time.Since(begin).Seconds()
 	counts := stop()
@@ -101,6 +105,7 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 		put("newcomers "+when+" p99", "ms", percentile(w.logins, 0.99))
 	}
 	show("alone", alone)
+	show("as the flood comes", arriving)
 	show("in the flood", flooded)
 	show("afterwards", again)
 	p99 := percentile(flooded.requests, 0.99)

@@ -27,7 +27,8 @@ const (
 // limiter bounds how many tokens are checked at once, and says how long failures
 // are delayed. Who waits for its turn waits behind those of its own address first,
 // so that no address holds more than its share of the common queue. Addresses that
-// failed again and again lately are looked at in the lane of suspects, beside that queue.
+// failed again and again lately are suspects, whose tokens are looked at in their lane
+// ([security.Suspects]), beside that queue.
 type limiter struct {
 	perSource   int
 	delay, most time.Duration
@@ -35,8 +36,8 @@ type limiter struct {
 	turns       *security.Turns
 
 	mu       sync.Mutex
-	sources  map[string]*source // those with a token in work or in the queue
-	failures *simplelru.LRU[string, failures]
+	sources  map[netip.Addr]*source // those with a token in work or in the queue
+	failures *simplelru.LRU[netip.Addr, failures]
 }
 
 // source is the queue of one address.
@@ -52,20 +53,20 @@ type failures struct {
 }
 
 func newLimiter(c Config, turns *security.Turns) *limiter {
-	remembered, err := simplelru.NewLRU[string, failures](rememberedSources, nil)
+	remembered, err := simplelru.NewLRU[netip.Addr, failures](rememberedSources, nil)
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
 	return &limiter{
 		perSource: c.MaxLoginsPerAddress, delay: c.FailureDelay, most: c.MaxFailureDelay,
-		all: make(chan struct{}, c.MaxLogins), turns: turns, sources: map[string]*source{}, failures: remembered,
+		all: make(chan struct{}, c.MaxLogins), turns: turns, sources: map[netip.Addr]*source{}, failures: remembered,
 	}
 }
 
 // turn is what a token has while it is looked at.
 type turn struct {
 	limiter *limiter
-	source  string
+	source  netip.Addr
 	own     *source
 	suspect bool
 	began   time.Time
@@ -77,15 +78,15 @@ func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
 	if err := ctx.Err(); err != nil { // select may not look at it
 		return nil, err
 	}
-	from := sourceOf(host)
+	from := security.Source(host)
 	own := l.join(from)
 	if err := take(ctx, own.slots); err != nil {
 		l.part(from, own)
 		return nil, err
 	}
-	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from)}
+	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from) || l.turns.Suspects.Has(from)}
 	if t.suspect {
-		if err := l.turns.TakeSuspect(ctx); err != nil {
+		if err := l.turns.Suspects.Take(ctx); err != nil {
 			<-own.slots
 			l.part(from, own)
 			return nil, err
@@ -122,13 +123,13 @@ func (t *turn) leave(guessed bool) {
 func (t *turn) done(used time.Duration) {
 	l := t.limiter
 	if t.suspect {
-		l.turns.GiveSuspect(used)
+		l.turns.Suspects.Give(used)
 	}
 	<-t.own.slots
 	l.part(t.source, t.own)
 }
 
-func (l *limiter) join(from string) *source {
+func (l *limiter) join(from netip.Addr) *source {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.sources[from]
@@ -140,7 +141,7 @@ func (l *limiter) join(from string) *source {
 	return s
 }
 
-func (l *limiter) part(from string, s *source) {
+func (l *limiter) part(from netip.Addr, s *source) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if s.users--; s.users == 0 {
@@ -150,7 +151,7 @@ func (l *limiter) part(from string, s *source) {
 
 // failed remembers a failure of host and returns how long its answer is delayed.
 func (l *limiter) failed(host string) time.Duration {
-	from, now := sourceOf(host), time.Now()
+	from, now := security.Source(host), time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f, _ := l.failures.Get(from)
@@ -166,7 +167,7 @@ func (l *limiter) failed(host string) time.Duration {
 }
 
 // suspected reports whether a source failed again and again lately.
-func (l *limiter) suspected(from string) bool {
+func (l *limiter) suspected(from netip.Addr) bool {
 	if l.delay == 0 { // nobody is to be slowed down
 		return false
 	}
@@ -174,24 +175,6 @@ func (l *limiter) suspected(from string) bool {
 	defer l.mu.Unlock()
 	f, ok := l.failures.Peek(from)
 	return ok && f.count >= suspectAfter && time.Since(f.last) < forgetFailures
-}
-
-// sourceOf is what an address counts as: an IPv6 network of 64 bits, which is what
-// one customer has, is one source.
-func sourceOf(host string) string {
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is4() {
-		return addr.String()
-	}
-	network, err := addr.Prefix(64)
-	if err != nil {
-		return host
-	}
-	return network.String()
 }
 
 // wait waits for d, or until ctx ends.

@@ -190,6 +190,30 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	})
 }
 
+// Whoever opens connections and does not use them is a suspect from the first guess on.
+func TestSuspectsByTheirConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		turns := security.TurnsOf(1)
+		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil, sasl.WithTurns(turns))
+		require.NoError(t, err)
+		login := func(host string) time.Duration {
+			began := time.Now()
+			session := s.Session(security.Requester{Host: host}, nil)
+			session.Handshake(1, "GUESSED")
+			require.NoError(t, session.Authenticate(t.Context(), []byte("right")).Err)
+			return time.Since(began)
+		}
+		for range 10 {
+			turns.Suspects.Lost(turns.Suspects.Opens(security.Source("10.0.0.1")))
+		}
+		require.NoError(t, turns.Suspects.Take(t.Context()))
+		time.AfterFunc(time.Second, func() { turns.Suspects.Give(0) })
+		require.Equal(t, 100*time.Millisecond, login("10.0.0.2"))
+		require.Equal(t, time.Second, login("10.0.0.1"))
+	})
+}
+
 // A suspect that gives up leaves no place taken.
 func TestSuspectsGiveUp(t *testing.T) {
 	t.Parallel()

@@ -3,29 +3,23 @@ package security
 import (
 	"context"
 	"runtime"
-	"time"
 )
 
 // Turns are places at the processors for what costs them long and strangers can ask for without an end: handshakes of TLS, checks
 // of passwords. All of that together gets no more than there are places, so that clients which are in keep the rest. It is safe for
 // concurrent use.
-//
-// Suspects are strangers whose connections came to nothing again and again. They have a lane of their own in front of the places, and
-// all of them together get a quarter of the time there.
-type Turns struct{ places, suspects chan struct{} }
-
-const (
-	// suspectRest is how long the lane rests after a suspect, in times of what its turn took, and longestRest at most.
-	suspectRest = 3
-	longestRest = time.Second
-)
+type Turns struct {
+	places chan struct{}
+	// Suspects are who has to wait in a lane of their own first.
+	Suspects *Suspects
+}
 
 // NewTurns has places for half of the goroutines that may run at once.
 func NewTurns() *Turns { return TurnsOf(max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // TurnsOf has that many places.
 func TurnsOf(places int) *Turns {
-	return &Turns{places: make(chan struct{}, places), suspects: make(chan struct{}, places)}
+	return &Turns{places: make(chan struct{}, places), Suspects: newSuspects(places)}
 }
 
 // Most is how many places there are.
@@ -40,19 +34,6 @@ func (t *Turns) Take(ctx context.Context) error { return take(ctx, t.places) }
 
 // Give gives a place back.
 func (t *Turns) Give() { <-t.places }
-
-// TakeSuspect waits for a place in the lane of suspects, in the order of arrival, and is done before Take. The error is that of
-// ctx, which ended before; else GiveSuspect has to follow.
-func (t *Turns) TakeSuspect(ctx context.Context) error { return take(ctx, t.suspects) }
-
-// GiveSuspect gives a place in the lane back, after a rest where the turn used a processor, or something as dear.
-func (t *Turns) GiveSuspect(used time.Duration) {
-	if used <= 0 {
-		<-t.suspects
-		return
-	}
-	time.AfterFunc(min(suspectRest*used, longestRest), func() { <-t.suspects })
-}
 
 func take(ctx context.Context, places chan struct{}) error {
 	if err := ctx.Err(); err != nil { // select may not look at it

@@ -3,8 +3,6 @@ package security_test
 import (
 	"context"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -31,34 +29,4 @@ func TestTurns(t *testing.T) {
 	require.Equal(t, 1, turns.Taken())
 	require.NoError(t, turns.Take(t.Context()))
 	require.Positive(t, security.NewTurns().Most())
-}
-
-// The lane of suspects rests three times as long as a turn took, a second at most, and not at
-// all after one that used nothing.
-func TestLaneOfSuspects(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		turns := security.TurnsOf(2)
-		waited := func() time.Duration {
-			began := time.Now()
-			require.NoError(t, turns.TakeSuspect(t.Context()))
-			return time.Since(began)
-		}
-		for range turns.Most() {
-			require.Zero(t, waited())
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		require.ErrorIs(t, turns.TakeSuspect(ctx), context.DeadlineExceeded)
-		require.ErrorIs(t, turns.TakeSuspect(ctx), context.DeadlineExceeded, "a place is no use to one who is gone")
-		require.Zero(t, turns.Taken(), "of the others'")
-		turns.GiveSuspect(100 * time.Millisecond)
-		require.Equal(t, 300*time.Millisecond, waited())
-		turns.GiveSuspect(time.Hour)
-		require.Equal(t, time.Second, waited())
-		turns.GiveSuspect(0)
-		require.Zero(t, waited())
-		turns.GiveSuspect(0)
-		turns.GiveSuspect(0)
-	})
 }

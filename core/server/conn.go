@@ -45,6 +45,7 @@ type conn struct {
 	opened     time.Time
 	begun      bool // the first request has come, and the client is logged in
 	computed   bool // the transport has had a turn at the processors
+	opening    security.Opening
 	displaced  atomic.Bool
 
 	follower *time.Timer

@@ -168,20 +168,12 @@ func (r *rates) take(from netip.Addr, limit float64) bool {
 	return limiter.Allow()
 }
 
-// remote returns a peer's address. The networks of 64 bits that IPv6 gives to
-// everybody stand for one address each: whoever has one has all of it.
+// remote returns a peer's address, and what it counts as ([security.SourceOf]).
 func remote(nc net.Conn) (exact, counted netip.Addr) {
 	tcp, ok := nc.RemoteAddr().(*net.TCPAddr)
 	if !ok {
 		return netip.Addr{}, netip.Addr{}
 	}
 	exact = tcp.AddrPort().Addr().Unmap()
-	if exact.Is4() {
-		return exact, exact
-	}
-	network, err := exact.WithZone("").Prefix(64)
-	if err != nil {
-		return exact, exact
-	}
-	return exact, network.Addr()
+	return exact, security.SourceOf(exact)
 }

@@ -36,7 +36,6 @@ func (c *conn) secure() error {
 		c.socket.turn = c.s.turnstile(ctx, c)
 		nc, who, err := t.Secure(ctx, &c.socket)
 		c.socket.turn.leave()
-		c.computed = c.socket.turn.used
 		c.socket.turn = nil
 		c.socket.finished()
 		if err != nil {
@@ -84,18 +83,18 @@ func (s *Server) turnstile(ctx context.Context, c *conn) *turnstile {
 		}
 		own = a.computing
 	}
-	return &turnstile{ctx: ctx, own: own, all: s.computing, suspect: func() bool { return s.suspects(c) }}
-}
-
-// suspects reports whether most handshakes of a connection's address came to nothing.
-func (s *Server) suspects(c *conn) bool {
-	s.mu.Lock()
-	suspect := s.openings.suspect(c.from)
-	s.mu.Unlock()
-	if suspect {
-		s.metrics.suspected.Inc()
+	suspects := s.computing.Suspects
+	return &turnstile{
+		ctx: ctx, own: own, all: s.computing,
+		first: func() { c.opening, c.computed = suspects.Opens(c.from), true },
+		suspect: func() bool {
+			suspect := suspects.Has(c.from)
+			if suspect {
+				s.metrics.suspected.Inc()
+			}
+			return suspect
+		},
 	}
-	return suspect
 }
 
 // loggedIn notes that the client has logged in, if it has.
@@ -114,10 +113,10 @@ func (c *conn) begins() {
 	c.in.Limit(c.s.cfg.MaxFrameSize)
 	c.s.mu.Lock()
 	c.s.places.spoke(c)
-	if c.computed {
-		c.s.openings.count(c.from, true)
-	}
 	c.s.mu.Unlock()
+	if c.computed {
+		c.s.computing.Suspects.Good(c.opening)
+	}
 }
 
 // lease is what the next request holds of the memory budget.

@@ -74,7 +74,6 @@ type Server struct {
 	conns     map[*conn]struct{}
 	places    places
 	rates     *rates
-	openings  openings
 	toldFull  time.Time
 }
 
@@ -130,7 +129,7 @@ func New(
 	if s.computing = s.with.turns; s.computing == nil {
 		s.computing = security.NewTurns()
 	}
-	s.rates, s.openings = newRates(s.with.quotas), newOpenings()
+	s.rates = newRates(s.with.quotas)
 	s.drain, s.beginDrain = context.WithCancel(context.Background())
 	s.base, s.endCalls = context.WithCancel(context.Background())
 	var err error
@@ -277,10 +276,10 @@ func (s *Server) forget(c *conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.places.leave(c)
-	if c.computed && !c.begun && !s.draining.Load() {
-		s.openings.count(c.from, false)
-	}
 	s.mu.Unlock()
+	if c.computed && !c.begun && !s.draining.Load() {
+		s.computing.Suspects.Lost(c.opening)
+	}
 	s.running.Done()
 }
 

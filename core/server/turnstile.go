@@ -23,6 +23,7 @@ type turnstile struct {
 	ctx     context.Context
 	own     chan struct{} // the places of the address
 	all     *security.Turns
+	first   func()      // called at the first turn
 	suspect func() bool // whether the address is one
 	inside  bool
 	inLane  bool // of suspects
@@ -41,7 +42,7 @@ func (t *turnstile) enter() error {
 		return t.ctx.Err()
 	}
 	if t.inLane = t.suspect(); t.inLane {
-		if err := t.all.TakeSuspect(t.ctx); err != nil {
+		if err := t.all.Suspects.Take(t.ctx); err != nil {
 			<-t.own
 			return err
 		}
@@ -50,6 +51,9 @@ func (t *turnstile) enter() error {
 		t.giveLane(0)
 		<-t.own
 		return err
+	}
+	if !t.used {
+		t.first()
 	}
 	t.inside, t.used, t.began = true, true, time.Now()
 	return nil
@@ -68,6 +72,6 @@ func (t *turnstile) leave() {
 
 func (t *turnstile) giveLane(used time.Duration) {
 	if t.inLane {
-		t.all.GiveSuspect(used)
+		t.all.Suspects.Give(used)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"github.com/iggykafka/gateway/core/dispatch/dispatchtest"
 	"github.com/iggykafka/gateway/core/security"
 )
 
@@ -50,7 +52,7 @@ func TestAddressesTakeTurns(t *testing.T) {
 		all := security.TurnsOf(1)
 		many, one := make(chan struct{}, 1), make(chan struct{}, 1)
 		enter := func(own chan struct{}) {
-			turn := &turnstile{ctx: t.Context(), own: own, all: all, suspect: never}
+			turn := &turnstile{ctx: t.Context(), own: own, all: all, first: nothing, suspect: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(time.Second)
 			turn.leave()
@@ -72,16 +74,17 @@ func TestGivingUpTheTurn(t *testing.T) {
 	all, own := security.TurnsOf(1), make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, all.Take(t.Context()))
-	waiting := &turnstile{ctx: ctx, own: own, all: all, suspect: never}
+	waiting := &turnstile{ctx: ctx, own: own, all: all, first: nothing, suspect: never}
 	cancel()
 	require.ErrorIs(t, waiting.enter(), context.Canceled)
 	waiting.leave()
 	require.Empty(t, own)
 	own <- struct{}{}
-	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all, suspect: never}).enter(), context.Canceled)
+	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all, first: nothing, suspect: never}).enter(), context.Canceled)
 	require.Equal(t, 1, all.Taken())
 }
 
+func nothing()     {}
 func never() bool  { return false }
 func always() bool { return true }
 
@@ -93,7 +96,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		all := security.TurnsOf(1)
 		took := func(suspect func() bool) time.Duration {
 			began := time.Now()
-			turn := &turnstile{ctx: t.Context(), own: make(chan struct{}, 1), all: all, suspect: suspect}
+			turn := &turnstile{ctx: t.Context(), own: make(chan struct{}, 1), all: all, first: nothing, suspect: suspect}
 			require.NoError(t, turn.enter())
 			time.Sleep(100 * time.Millisecond)
 			turn.leave()
@@ -109,7 +112,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		time.Sleep(time.Second)
 		given := make(chan error, 1)
 		go func() {
-			given <- (&turnstile{ctx: full, own: make(chan struct{}, 1), all: all, suspect: always}).enter()
+			given <- (&turnstile{ctx: full, own: make(chan struct{}, 1), all: all, first: nothing, suspect: always}).enter()
 		}()
 		synctest.Wait()
 		cancel()
@@ -117,5 +120,41 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		all.Give()
 		require.Equal(t, 100*ms, took(always))
 		time.Sleep(time.Second)
+	})
+}
+
+// Handshakes that nobody uses make a suspect of their address, whose next ones wait for
+// each other; clients that go on do not, and neither do those that send nothing.
+func TestLostHandshakes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const compute = 100 * time.Millisecond
+		g := &greeting{compute: func() { time.Sleep(compute) }}
+		r := pipesWith(t, []Option{g.protocol(false), WithAudit(blind{})}, byGreeting, dispatchtest.Heartbeat(nil))
+		r.computing = security.TurnsOf(1)
+		greet := func() (*client, time.Duration) {
+			began, c := time.Now(), r.pipe()
+			c.greet("alice")
+			return c, time.Since(began)
+		}
+		for range 16 {
+			r.pipe().Close()
+			c, took := greet()
+			require.Equal(t, compute, took)
+			c.ask(quick(0), 4)
+			c.Close()
+		}
+		synctest.Wait()
+		for range 17 { // one more than were good
+			c, took := greet()
+			require.Equal(t, compute, took)
+			c.Close()
+			synctest.Wait()
+		}
+		_, took := greet()
+		require.Equal(t, compute, took, "the lane is free")
+		_, took = greet()
+		require.Equal(t, 4*compute, took, "it has rested")
+		require.EqualValues(t, 2, testutil.ToFloat64(r.metrics.suspected))
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
+
+	"github.com/iggykafka/gateway/core/security"
 )
 
 // maxSources bounds the addresses whose lines are counted one by one. When there
@@ -23,12 +25,12 @@ type kind struct {
 
 	mu      sync.Mutex
 	all     *rate.Limiter
-	sources *simplelru.LRU[netip.Prefix, *rate.Limiter]
+	sources *simplelru.LRU[netip.Addr, *rate.Limiter]
 	leftOut int // since the last line
 }
 
 func newKind(cfg Config, counted prometheus.Counter) *kind {
-	sources, err := simplelru.NewLRU[netip.Prefix, *rate.Limiter](maxSources, nil)
+	sources, err := simplelru.NewLRU[netip.Addr, *rate.Limiter](maxSources, nil)
 	if err != nil {
 		panic(err) // for a size below 1
 	}
@@ -48,7 +50,7 @@ func perMinute(n int) *rate.Limiter {
 func (k *kind) line(host string) (more []zap.Field, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	source := sourceOf(host)
+	source := security.Source(host)
 	of, known := k.sources.Get(source)
 	if !known {
 		of = perMinute(k.perSource)
@@ -64,26 +66,4 @@ func (k *kind) line(host string) (more []zap.Field, ok bool) {
 		k.leftOut = 0
 	}
 	return more, true
-}
-
-// networkBits is how much of an IPv6 address tells one site from another.
-const networkBits = 64
-
-// sourceOf returns who shares a rate: an IPv4 address, or the network of an IPv6
-// one, of which a single client has any number of addresses.
-func sourceOf(host string) netip.Prefix {
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr = addr.Unmap()
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = networkBits
-	}
-	prefix, err := addr.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return prefix
 }
