@@ -45,28 +45,13 @@ func processors() (undo func()) {
 // world, and only the runtime knows what Go's default is now, which it does not tell
 // without setting it: hence a look at what that depends on.
 func follow(look func() string, changed func()) (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
 	before := look()
-	go func() {
-		defer close(done)
-		ticks := time.NewTicker(lookEvery)
-		defer ticks.Stop()
-		for {
-			select {
-			case <-quit:
-				return
-			case <-ticks.C:
-			}
-			if now := look(); now != before {
-				before = now
-				changed()
-			}
+	return every(lookEvery, func() {
+		if now := look(); now != before {
+			before = now
+			changed()
 		}
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
+	})
 }
 
 // limits returns, as text to compare with other such text, what Go's default number of

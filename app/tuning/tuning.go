@@ -42,7 +42,9 @@ func collector(limit int64) (undo func()) {
 	c := &tuner{limit: uint64(max(0, limit)), percent: mostPercent} // #nosec G115 -- not below zero
 	c.adjust()
 	c.again()
+	stop := rest()
 	return func() {
+		stop()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.stopped = true
