@@ -24,7 +24,7 @@ const (
 )
 
 // conn is one connection. At any moment one goroutine, its leader, reads from
-// it. The leader works on what it reads; when that takes long, the timer starts
+// it. The leader works on what it reads; when that takes long, the watch starts
 // a follower, which leads from then on and hands the request that it reads to
 // nobody before the old leader has reported the end of its own.
 type conn struct {
@@ -48,8 +48,8 @@ type conn struct {
 	opening    security.Opening
 	displaced  atomic.Bool
 
-	follower *time.Timer
-	ended    chan error // from the old leader: how its request ended
+	watch watch
+	ended chan error // from the old leader: how its request ended
 
 	from netip.Addr // as it counts for the limits
 	// Guarded by the server's mu.
@@ -71,8 +71,8 @@ func (c *conn) begin() {
 		Listener: c.listener.at, Principal: security.Anonymous,
 	}
 	c.ctx, c.cancel = context.WithCancel(c.s.base)
-	c.follower = time.AfterFunc(time.Hour, c.follow)
-	c.follower.Stop()
+	c.watch.timer = time.AfterFunc(time.Hour, c.look)
+	c.watch.timer.Stop()
 }
 
 // turn is what one request holds.
@@ -85,6 +85,16 @@ func (t *turn) release() {
 	t.frame.Release()
 	t.lease.Release()
 }
+
+// look starts a follower, when it is time.
+func (c *conn) look() {
+	if c.watch.looks(c.age) {
+		c.follow()
+	}
+}
+
+// age is how long the connection has been open.
+func (c *conn) age() time.Duration { return time.Since(c.opened) }
 
 // follow leads on while another goroutine still works on a request.
 func (c *conn) follow() {
@@ -123,10 +133,10 @@ func (c *conn) lead() {
 // run works on a request that has been read, and then on those that follow.
 func (c *conn) run(t *turn) {
 	for {
-		c.follower.Reset(lookAhead)
+		c.watch.begins(c.age())
 		err := c.work(t)
 		t.release()
-		if !c.follower.Stop() {
+		if c.watch.ends() {
 			if err != nil {
 				c.socket.interrupt() // ends the follower's wait for a request
 			}
@@ -150,7 +160,7 @@ func (c *conn) work(t *turn) error {
 		return errShutdown
 	}
 	err := c.answer(t)
-	c.idleSince.Store(int64(time.Since(c.opened)))
+	c.idleSince.Store(int64(c.age()))
 	c.state.Store(idle)
 	if err == nil && c.s.draining.Load() {
 		return errShutdown
@@ -215,13 +225,13 @@ func (c *conn) mute(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	c.mutedUntil.Store(int64(time.Since(c.opened) + d))
+	c.mutedUntil.Store(int64(c.age() + d))
 	c.unmuted()
 }
 
 // unmuted waits until the connection may be read.
 func (c *conn) unmuted() {
-	left := time.Duration(c.mutedUntil.Load()) - time.Since(c.opened)
+	left := time.Duration(c.mutedUntil.Load()) - c.age()
 	if left <= 0 {
 		return
 	}
@@ -297,7 +307,7 @@ func (c *conn) await() error {
 			return err
 		case !c.begun && c.firstRequestDue():
 			return errFirstRequestTimeout
-		case c.state.Load() == idle && time.Since(c.opened)-time.Duration(c.idleSince.Load()) >= c.s.cfg.IdleTimeout:
+		case c.state.Load() == idle && c.age()-time.Duration(c.idleSince.Load()) >= c.s.cfg.IdleTimeout:
 			return errIdleTimeout
 		}
 	}

@@ -106,7 +106,7 @@ func (l *listener) longestSilent() *conn {
 	if first == nil {
 		return nil
 	}
-	if c := first.Value.(*conn); time.Since(c.opened) > displaceAfter {
+	if c := first.Value.(*conn); c.age() > displaceAfter {
 		return c
 	}
 	return nil

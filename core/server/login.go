@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/security"
@@ -129,5 +128,5 @@ func (c *conn) lease() guard.Lease {
 
 // firstRequestDue reports whether the time for the first request is over.
 func (c *conn) firstRequestDue() bool {
-	return time.Since(c.opened) >= c.s.cfg.FirstRequestTimeout
+	return c.age() >= c.s.cfg.FirstRequestTimeout
 }
