@@ -73,7 +73,7 @@ func (p program) run(ctx context.Context) int {
 		return p.misused(err, "--help")
 	}
 	if line.help {
-		help(p.out)
+		usage(p.out, line.command)
 		return exitOK
 	}
 	switch line.command {

@@ -60,8 +60,11 @@ func parseLine(args []string) (line, error) {
 	if err := set.Parse(args); err != nil {
 		return l, err
 	}
-	if l.help {
-		return l, nil // whatever else the line says
+	if l.help { // whatever else the line says
+		if words := set.Args(); len(words) > 0 {
+			l.command = words[0]
+		}
+		return l, nil
 	}
 	if words := set.Args(); len(words) > 0 {
 		l.command = words[0]

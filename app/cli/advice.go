@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -39,7 +40,13 @@ func (u *Unreachable) Unwrap() error { return u.Err }
 // errClosed: the server took the connection, and closed it.
 var errClosed = errors.New("the connection was closed without an answer")
 
-const isItThere = "start the gateway, or name another address with --bootstrap"
+const (
+	isItThere = "start the gateway, or name another address with --bootstrap"
+	// limits is the advice for connections that were reset, as the gateway does with
+	// those that it has no place for.
+	limits = "a limit may have closed the connection: max_connections, max_connections_per_address or quotas.connection_creation_rate; " +
+		"the gateway's metric kafka_gateway_connections_refused_total says which"
+)
 
 // unreachable returns the cause and the advice for a connection that did not come
 // about.
@@ -76,6 +83,8 @@ func advice(err error, remote bool, how Connection) string {
 		return offers(nil)
 	case errors.Is(err, kerr.IllegalSaslState):
 		return "the listener has nobody log in: leave the login away, or name another listener in --bootstrap"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return limits
 	case errors.Is(err, errClosed) && encryption == nil && login == nil:
 		return "the listener may ask for encryption, --tls or --ca, or for a login, --user and --password-file"
 	case errors.Is(err, errClosed) && encryption == nil:
