@@ -17,23 +17,27 @@ const (
 	rememberedSources = 4096
 	// forgetFailures is how long an address is remembered after its last failure.
 	forgetFailures = time.Minute
-	// suspectAfter is after how many failures an address is a suspect. So guesses take a
-	// quarter of a turn at the processors, or of a connection to whoever knows the passwords,
-	// however many suspects there are; who is no suspect yet, or has been forgotten, is not
-	// counted in.
+	// suspectAfter is after how many failures an address is a suspect.
 	suspectAfter = 3
+	// suspectRest is how long suspects rest after the failure of one of them, in times
+	// of what that took to check, and longestRest at most. So their guesses take a quarter of
+	// a processor, or of one connection to whoever knows the passwords, however many suspects
+	// there are; who is no suspect yet, or has been forgotten, is not counted in.
+	suspectRest = 3
+	longestRest = time.Second
 )
 
 // limiter bounds how many tokens are checked at once, and says how long failures
 // are delayed. Who waits for its turn waits behind those of its own address first,
 // so that no address holds more than its share of the common queue. Addresses that
-// failed again and again lately are suspects, whose tokens are looked at in their lane
-// ([security.Suspects]), beside that queue.
+// failed again and again lately, and [security.Suspects], are looked at one after the
+// other, beside that queue.
 type limiter struct {
 	perSource   int
 	delay, most time.Duration
 	all         chan struct{}
-	turns       *security.Turns
+	lane        chan struct{} // of suspects; one place, which handshakes must not wait for
+	others      *security.Suspects
 
 	mu       sync.Mutex
 	sources  map[netip.Addr]*source // those with a token in work or in the queue
@@ -52,14 +56,14 @@ type failures struct {
 	last  time.Time
 }
 
-func newLimiter(c Config, turns *security.Turns) *limiter {
+func newLimiter(c Config, others *security.Suspects) *limiter {
 	remembered, err := simplelru.NewLRU[netip.Addr, failures](rememberedSources, nil)
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
 	return &limiter{
 		perSource: c.MaxLoginsPerAddress, delay: c.FailureDelay, most: c.MaxFailureDelay,
-		all: make(chan struct{}, c.MaxLogins), turns: turns, sources: map[netip.Addr]*source{}, failures: remembered,
+		all: make(chan struct{}, c.MaxLogins), lane: make(chan struct{}, 1), others: others, sources: map[netip.Addr]*source{}, failures: remembered,
 	}
 }
 
@@ -84,9 +88,9 @@ func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
 		l.part(from, own)
 		return nil, err
 	}
-	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from) || l.turns.Suspects.Has(from)}
+	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from)}
 	if t.suspect {
-		if err := l.turns.Suspects.Take(ctx); err != nil {
+		if err := take(ctx, l.lane); err != nil {
 			<-own.slots
 			l.part(from, own)
 			return nil, err
@@ -113,17 +117,20 @@ func take(ctx context.Context, places chan struct{}) error {
 // leave ends the turn. After a wrong guess of a suspect the others wait a while.
 func (t *turn) leave(guessed bool) {
 	<-t.limiter.all
-	used := time.Duration(0)
+	rest := time.Duration(0)
 	if guessed {
-		used = time.Since(t.began)
+		rest = min(suspectRest*time.Since(t.began), longestRest)
 	}
-	t.done(used)
+	t.done(rest)
 }
 
-func (t *turn) done(used time.Duration) {
+func (t *turn) done(rest time.Duration) {
 	l := t.limiter
-	if t.suspect {
-		l.turns.Suspects.Give(used)
+	switch {
+	case t.suspect && rest > 0:
+		time.AfterFunc(rest, func() { <-l.lane })
+	case t.suspect:
+		<-l.lane
 	}
 	<-t.own.slots
 	l.part(t.source, t.own)
@@ -166,15 +173,19 @@ func (l *limiter) failed(host string) time.Duration {
 	return delay
 }
 
-// suspected reports whether a source failed again and again lately.
+// suspected reports whether a source failed again and again lately, or is known for
+// connections that come to nothing.
 func (l *limiter) suspected(from netip.Addr) bool {
 	if l.delay == 0 { // nobody is to be slowed down
 		return false
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	f, ok := l.failures.Peek(from)
-	return ok && f.count >= suspectAfter && time.Since(f.last) < forgetFailures
+	l.mu.Unlock()
+	if ok && f.count >= suspectAfter && time.Since(f.last) < forgetFailures {
+		return true
+	}
+	return l.others != nil && l.others.Has(from)
 }
 
 // wait waits for d, or until ctx ends.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/sasl"
 	"github.com/iggykafka/gateway/core/security"
 )
@@ -147,7 +148,7 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := sasl.DefaultConfig()
 		cfg.FailureDelay, cfg.MaxFailureDelay = time.Nanosecond, time.Nanosecond
-		s, err := sasl.New(cfg, []sasl.Mechanism{guessed{}}, nil, nil, sasl.WithTurns(security.TurnsOf(1)))
+		s, err := sasl.New(cfg, []sasl.Mechanism{guessed{}}, nil, nil)
 		require.NoError(t, err)
 		try := func(host, token string) time.Duration {
 			began := time.Now()
@@ -190,35 +191,64 @@ func TestSuspectsTakeTurns(t *testing.T) {
 	})
 }
 
-// Whoever opens connections and does not use them is a suspect from the first guess on.
+// Whoever opens connections and does not use them is a suspect from the first guess on,
+// unless nobody is to be slowed down. Who hangs up has guessed, too.
 func TestSuspectsByTheirConnections(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		turns := security.TurnsOf(1)
-		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil, sasl.WithTurns(turns))
-		require.NoError(t, err)
-		login := func(host string) time.Duration {
+	for delay, want := range map[time.Duration]time.Duration{time.Millisecond: 400 * time.Millisecond, 0: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			suspects := security.TurnsOf(1).Suspects
+			cfg := sasl.DefaultConfig()
+			cfg.FailureDelay = delay
+			s, err := sasl.New(cfg, []sasl.Mechanism{hung{}}, nil, nil, sasl.WithSuspects(suspects))
+			require.NoError(t, err)
+			for range 8 {
+				suspects.Opens(security.Source("10.0.0.1")).Lost()
+			}
+			begin := func() dispatch.Session {
+				session := s.Session(security.Requester{Host: "10.0.0.1"}, nil)
+				session.Handshake(1, "HUNG")
+				return session
+			}
+			ctx, hangUp := context.WithCancel(t.Context())
+			time.AfterFunc(100*time.Millisecond, hangUp)
+			require.Error(t, begin().Authenticate(ctx, nil).Err)
+			ctx, hangUp = context.WithCancel(t.Context())
 			began := time.Now()
-			session := s.Session(security.Requester{Host: host}, nil)
-			session.Handshake(1, "GUESSED")
-			require.NoError(t, session.Authenticate(t.Context(), []byte("right")).Err)
-			return time.Since(began)
-		}
-		for range 10 {
-			turns.Suspects.Lost(turns.Suspects.Opens(security.Source("10.0.0.1")))
-		}
-		require.NoError(t, turns.Suspects.Take(t.Context()))
-		time.AfterFunc(time.Second, func() { turns.Suspects.Give(0) })
-		require.Equal(t, 100*time.Millisecond, login("10.0.0.2"))
-		require.Equal(t, time.Second, login("10.0.0.1"))
-	})
+			var waited time.Duration
+			ctx = context.WithValue(ctx, arrival{}, func() { waited = time.Since(began); hangUp() })
+			require.Error(t, begin().Authenticate(ctx, nil).Err)
+			require.Equal(t, max(0, want-100*time.Millisecond), waited)
+			time.Sleep(time.Minute)
+		})
+	}
+}
+
+// arrival is the key of what is called when a token is looked at.
+type arrival struct{}
+
+// hung is a mechanism that never answers.
+type hung struct{}
+
+func (hung) Name() string { return "HUNG" }
+
+func (hung) Begin(security.Requester) sasl.Exchange { return hungExchange{} }
+
+type hungExchange struct{}
+
+func (hungExchange) Next(ctx context.Context, _ []byte) ([]byte, *sasl.Login, error) {
+	if f, ok := ctx.Value(arrival{}).(func()); ok {
+		f()
+	}
+	<-ctx.Done()
+	return nil, nil, fmt.Errorf("%w: %w", sasl.ErrUnavailable, ctx.Err())
 }
 
 // A suspect that gives up leaves no place taken.
 func TestSuspectsGiveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil, sasl.WithTurns(security.TurnsOf(1)))
+		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil)
 		require.NoError(t, err)
 		login := func(ctx context.Context, token string) error {
 			session := s.Session(security.Requester{Host: "10.0.0.1"}, nil)

@@ -6,7 +6,6 @@ package sasl
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -37,7 +36,7 @@ type Exchange interface {
 // ErrUnavailable marks errors after which nobody knows whether the client proved who
 // it is, such as a server that does not answer. The client may try again, which
 // stock clients do when their connection closes, but not after a refusal.
-var ErrUnavailable = errors.New("the login could not be checked")
+var ErrUnavailable = security.ErrUnavailable
 
 // Login is a login that succeeded.
 type Login struct {

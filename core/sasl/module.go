@@ -24,10 +24,14 @@ type params struct {
 }
 
 // Module provides *Sasl, which is server.Logins, from the mechanisms of the graph,
-// a [Config] and a prometheus.Registerer. It shares *security.Turns where they are there.
+// a [Config] and a prometheus.Registerer. It knows the suspects of *security.Turns where they are there.
 var Module = fx.Module("sasl", fx.Provide(fx.Annotate(
 	func(p params) (*Sasl, error) {
-		return New(p.Config, p.Mechanisms, p.Audit, p.Metrics, WithTurns(p.Turns))
+		var opts []Option
+		if p.Turns != nil {
+			opts = append(opts, WithSuspects(p.Turns.Suspects))
+		}
+		return New(p.Config, p.Mechanisms, p.Audit, p.Metrics, opts...)
 	},
 	fx.As(fx.Self()), fx.As(new(server.Logins)),
 )))

@@ -16,7 +16,7 @@ import (
 type Sasl struct {
 	cfg        Config
 	mechanisms []Mechanism // those that may be used, in the order of the configuration
-	turns      *security.Turns
+	suspects   *security.Suspects
 	limits     *limiter
 	metrics    *metrics
 	audit      security.Audit
@@ -25,8 +25,8 @@ type Sasl struct {
 // Option gives a Sasl something to work with.
 type Option func(*Sasl)
 
-// WithTurns has guesses share the lane of suspects with others that compute for strangers.
-func WithTurns(t *security.Turns) Option { return func(s *Sasl) { s.turns = t } }
+// WithSuspects has the tokens of these looked at as those of addresses that guess.
+func WithSuspects(those *security.Suspects) Option { return func(s *Sasl) { s.suspects = those } }
 
 // New returns a Sasl over the mechanisms that there are, of which cfg.Mechanisms
 // chooses. Names that no mechanism has, or two have, and mechanisms that miss
@@ -48,10 +48,7 @@ func New(cfg Config, all []Mechanism, audit security.Audit, reg prometheus.Regis
 	for _, opt := range opts {
 		opt(s)
 	}
-	if s.turns == nil {
-		s.turns = security.NewTurns()
-	}
-	s.limits = newLimiter(cfg, s.turns)
+	s.limits = newLimiter(cfg, s.suspects)
 	return s, nil
 }
 

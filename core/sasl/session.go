@@ -256,13 +256,17 @@ func (s *session) Authenticate(ctx context.Context, token []byte) handler.Authen
 func (s *session) next(ctx context.Context, token []byte) (answer []byte, done *Login, err error) {
 	began := time.Now()
 	defer func() { s.took += time.Since(began) }()
+	client := ctx
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	turn, err := s.sasl.limits.enter(ctx, s.who.Host)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: waiting for its turn: %w", ErrUnavailable, err)
 	}
-	defer func() { turn.leave(err != nil && !unanswered(err)) }()
+	defer func() {
+		// Who hangs up has had its guess. What could not be checked was none.
+		turn.leave(err != nil && (client.Err() != nil || !errors.Is(err, ErrUnavailable)))
+	}()
 	return s.exchange.Next(ctx, token)
 }
 
@@ -271,7 +275,7 @@ func (s *session) fails(ctx context.Context, err error) handler.Authenticated {
 	var why *Refused
 	switch {
 	case errors.As(err, &why):
-	case unanswered(err):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return s.broken("", err, unavailable)
 	default:
 		why = &Refused{Cause: err}
@@ -281,11 +285,6 @@ func (s *session) fails(ctx context.Context, err error) handler.Authenticated {
 		return handler.Authenticated{Token: why.Answer}
 	}
 	return s.refuse(ctx, why)
-}
-
-// unanswered reports whether an error says nothing about the token.
-func unanswered(err error) bool {
-	return errors.Is(err, ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // refuse tells the client, after a while.

@@ -10,11 +10,16 @@ package security
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+// ErrUnavailable marks errors of logins after which nobody knows whether the client proved
+// who it is.
+var ErrUnavailable = errors.New("the login could not be checked")
 
 // UserType is the type of every principal that Kafka itself knows.
 const UserType = "User"

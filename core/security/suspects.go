@@ -13,7 +13,8 @@ import (
 // have a lane of their own in front of the [Turns], and all of them together get a quarter of the time there. It is safe for concurrent
 // use.
 type Suspects struct {
-	lane chan struct{}
+	lane  chan struct{}
+	began time.Time
 
 	mu    sync.Mutex
 	known *simplelru.LRU[netip.Addr, *openings]
@@ -31,34 +32,30 @@ const (
 	halveOpenings = time.Minute
 	// mostOpenings bounds the counts, so that an address is forgotten a few minutes after its last opening: both are halved then.
 	mostOpenings = 64
+	// keptWaiting is how long a client may have to wait before it is no fault of its own that it leaves.
+	keptWaiting = 2 * time.Second
 )
 
 // openings is what became of the connections of an address lately.
 type openings struct {
 	good, lost int
 	halved     time.Time
-	// Of those under way the young ones, begun in this second or the one before, are not held against the address.
-	under  int
-	young  [2]int
-	second int64
-}
-
-// Opening is the opening of one connection, from the beginning of what it costs to its end.
-type Opening struct {
-	source netip.Addr
-	second int64
+	// Of those that wait for their client the young ones, in this second or the one before, are not held against the address.
+	waiting int
+	young   [2]int
+	second  int64 // since Suspects began
 }
 
 func newSuspects(places int) *Suspects {
 	known, _ := simplelru.NewLRU[netip.Addr, *openings](knownOpenings, nil) // fails for sizes below 1 only
-	return &Suspects{lane: make(chan struct{}, places), known: known}
+	return &Suspects{lane: make(chan struct{}, places), began: time.Now(), known: known}
 }
 
 // Take waits for a place in the lane, in the order of arrival, and comes before [Turns.Take]. The error is that of ctx, which ended
 // before; else Give has to follow.
 func (s *Suspects) Take(ctx context.Context) error { return take(ctx, s.lane) }
 
-// Give gives the place back, after a rest where the turn used a processor, or something as dear.
+// Give gives the place back, after a rest where the turn used a processor.
 func (s *Suspects) Give(used time.Duration) {
 	if used <= 0 {
 		<-s.lane
@@ -67,39 +64,8 @@ func (s *Suspects) Give(used time.Duration) {
 	time.AfterFunc(min(suspectRest*used, longestRest), func() { <-s.lane })
 }
 
-// Opens notes that a connection of a source ([SourceOf]) begins to cost something. Good or Lost has to follow, or nothing where its end is
-// no fault of the client.
-func (s *Suspects) Opens(source netip.Addr) Opening {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.of(source)
-	o.under++
-	o.young[o.second&1]++
-	return Opening{source, o.second}
-}
-
-// Good notes that the client went on to its first request, and to its login where there is one.
-func (s *Suspects) Good(opening Opening) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.of(opening.source)
-	o.ends(opening)
-	o.good++
-	o.bound()
-}
-
-// Lost notes that the connection ended before.
-func (s *Suspects) Lost(opening Opening) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.of(opening.source)
-	o.ends(opening)
-	o.lost++
-	o.bound()
-}
-
-// Has reports whether a source is a suspect: eight of its openings or more, and more than half of them, were lost, or are
-// still not used after a second or two.
+// Has reports whether a source ([SourceOf]) is a suspect: eight of its openings or more, and more than half of them, were lost, or
+// have been waiting for their client for a second or two.
 func (s *Suspects) Has(source netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,16 +73,19 @@ func (s *Suspects) Has(source netip.Addr) bool {
 		return false
 	}
 	o := s.of(source)
-	lost := o.lost + o.under - o.young[0] - o.young[1]
+	lost := o.lost + o.waiting - o.young[0] - o.young[1]
 	return lost >= suspectAfter && lost > o.good
 }
 
+// second is how many there were since s began. The caller holds mu.
+func (s *Suspects) second() int64 { return int64(time.Since(s.began) / time.Second) }
+
 // of returns the openings of a source, as of now. The caller holds mu.
 func (s *Suspects) of(source netip.Addr) *openings {
-	now := time.Now()
+	now, second := time.Now(), s.second()
 	o, known := s.known.Get(source)
 	if !known {
-		o = &openings{halved: now, second: now.Unix()}
+		o = &openings{halved: now, second: second}
 		s.known.Add(source, o)
 	}
 	for now.Sub(o.halved) >= halveOpenings && o.good+o.lost > 0 {
@@ -126,14 +95,14 @@ func (s *Suspects) of(source netip.Addr) *openings {
 	if o.good+o.lost == 0 {
 		o.halved = now
 	}
-	switch passed := now.Unix() - o.second; {
-	case passed == 0:
-	case passed == 1:
-		o.young[now.Unix()&1] = 0
+	switch second - o.second {
+	case 0:
+	case 1:
+		o.young[second&1] = 0
 	default:
 		o.young = [2]int{}
 	}
-	o.second = now.Unix()
+	o.second = second
 	return o
 }
 
@@ -145,10 +114,88 @@ func (o *openings) bound() {
 	}
 }
 
-// ends takes an opening from those under way; there may be none left after the source had been forgotten.
-func (o *openings) ends(opening Opening) {
-	o.under = max(0, o.under-1)
-	if young := &o.young[opening.second&1]; o.second-opening.second < int64(len(o.young)) {
+// Opening is one connection of a stranger, from the beginning of what it costs until it is known what becomes of it: Good, Lost, Left or
+// Void. Whatever comes after that does nothing. It is safe for concurrent use.
+type Opening struct {
+	suspects *Suspects
+	source   netip.Addr
+
+	// Guarded by the suspects' mu.
+	over    bool
+	waits   bool // for its client
+	second  int64
+	working time.Time // since when the client waits, if it is not the other way round
+}
+
+// Opens begins an opening of a source ([SourceOf]), whose client waits.
+func (s *Suspects) Opens(source netip.Addr) *Opening {
+	return &Opening{suspects: s, source: source, working: time.Now()}
+}
+
+// Waits notes that the connection waits for its client from now on.
+func (o *Opening) Waits() {
+	o.suspects.mu.Lock()
+	defer o.suspects.mu.Unlock()
+	if o.over || o.waits {
+		return
+	}
+	of := o.suspects.of(o.source)
+	o.waits, o.second = true, of.second
+	of.waiting++
+	of.young[of.second&1]++
+}
+
+// Works notes that the client has done its part, and waits.
+func (o *Opening) Works() {
+	o.suspects.mu.Lock()
+	defer o.suspects.mu.Unlock()
+	if o.over || !o.waits {
+		return
+	}
+	o.works(o.suspects.of(o.source))
+}
+
+// works is Works of an opening that waits. There may be none left in of, when the source had been forgotten meanwhile.
+func (o *Opening) works(of *openings) {
+	o.waits, o.working = false, time.Now()
+	of.waiting = max(0, of.waiting-1)
+	if young := &of.young[o.second&1]; of.second-o.second < int64(len(of.young)) {
 		*young = max(0, *young-1)
 	}
+}
+
+// Good notes that the client went on to its first request, and to its login where there is one.
+func (o *Opening) Good() { o.ends(func(of *openings) { of.good++ }) }
+
+// Lost notes that the client did something wrong.
+func (o *Opening) Lost() { o.ends(func(of *openings) { of.lost++ }) }
+
+// Left notes that the client went away, or that its time was over. That is lost, too, unless it had been kept waiting.
+func (o *Opening) Left() {
+	o.suspects.mu.Lock()
+	kept := !o.waits && time.Since(o.working) > keptWaiting
+	o.suspects.mu.Unlock()
+	if kept {
+		o.Void()
+		return
+	}
+	o.Lost()
+}
+
+// Void notes that the connection ended through no fault of the client.
+func (o *Opening) Void() { o.ends(func(*openings) {}) }
+
+func (o *Opening) ends(count func(*openings)) {
+	o.suspects.mu.Lock()
+	defer o.suspects.mu.Unlock()
+	if o.over {
+		return
+	}
+	o.over = true
+	of := o.suspects.of(o.source)
+	if o.waits {
+		o.works(of)
+	}
+	count(of)
+	of.bound()
 }

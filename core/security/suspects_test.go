@@ -17,62 +17,147 @@ var (
 	bob   = netip.MustParseAddr("10.0.0.2")
 )
 
-// ended is how many connections of a source end in one way.
-func ended(n int, how func(security.Opening), s *security.Suspects, source netip.Addr) {
+// ended is how many connections of a source end in one way, which waited for their client.
+func ended(n int, how func(*security.Opening), s *security.Suspects, source netip.Addr) {
 	for range n {
-		how(s.Opens(source))
+		o := s.Opens(source)
+		o.Waits()
+		how(o)
 	}
 }
+
+const (
+	good = iota
+	lost
+	left
+	void
+)
+
+// ways are how an opening may end.
+var ways = []func(*security.Opening){(*security.Opening).Good, (*security.Opening).Lost, (*security.Opening).Left, (*security.Opening).Void}
 
 // Eight lost openings make a suspect, unless as many were good.
 func TestSuspects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := security.TurnsOf(1).Suspects
-		ended(7, s.Lost, s, alice)
+		ended(7, ways[lost], s, alice)
 		require.False(t, s.Has(alice))
-		ended(1, s.Lost, s, alice)
+		ended(100, ways[void], s, alice)
+		require.False(t, s.Has(alice), "others are no fault of the client")
+		ended(1, ways[left], s, alice)
 		require.True(t, s.Has(alice))
 		require.False(t, s.Has(bob), "another address")
-		ended(8, s.Good, s, alice)
+		ended(8, ways[good], s, alice)
 		require.False(t, s.Has(alice), "as many were good")
-		ended(1, s.Lost, s, alice)
+		ended(1, ways[lost], s, alice)
 		require.True(t, s.Has(alice))
-		ended(10_000, s.Lost, s, alice)
-		ended(64, s.Good, s, alice)
+		ended(10_000, ways[lost], s, alice)
+		ended(64, ways[good], s, alice)
 		require.False(t, s.Has(alice), "long ago counts less than lately")
 	})
 }
 
-// A connection that is not used counts after a second or two, and no more when it is.
+// An opening ends once.
+func TestOpeningsEndOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := security.TurnsOf(1).Suspects
+		var stalled []*security.Opening
+		for _, how := range ways {
+			o := s.Opens(alice)
+			o.Waits()
+			o.Waits()
+			how(o)
+			for range 10 {
+				o.Waits()
+				o.Lost()
+				o.Works()
+			}
+			stalled = append(stalled, o)
+		}
+		time.Sleep(5 * time.Second)
+		ended(6, ways[lost], s, alice) // two were lost or left, one good
+		require.True(t, s.Has(alice))
+		for _, o := range stalled {
+			o.Good()
+		}
+		require.True(t, s.Has(alice))
+	})
+}
+
+// Who leaves has lost its opening, unless it was kept waiting.
+func TestSuspectsLeave(t *testing.T) {
+	t.Parallel()
+	for wait, want := range map[time.Duration]bool{2 * time.Second: true, 2*time.Second + 1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := security.TurnsOf(1).Suspects
+			for range 8 {
+				o := s.Opens(alice)
+				o.Waits()
+				o.Works()
+				time.Sleep(wait)
+				o.Left()
+			}
+			require.Equal(t, want, s.Has(alice), wait)
+		})
+	}
+}
+
+// A connection that waits for its client counts after a second or two, and no more when the
+// client has done its part.
 func TestSuspectsStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := security.TurnsOf(1).Suspects
-		var stalled []security.Opening
+		var stalled []*security.Opening
 		for range 8 {
-			stalled = append(stalled, s.Opens(alice))
+			o := s.Opens(alice)
+			o.Waits()
+			stalled = append(stalled, o)
 		}
 		time.Sleep(time.Second)
 		require.False(t, s.Has(alice), "they may still come")
 		time.Sleep(time.Second)
 		require.True(t, s.Has(alice))
-		s.Good(stalled[0])
+		stalled[0].Works()
 		require.False(t, s.Has(alice))
-		ended(1, s.Lost, s, alice)
+		stalled[0].Waits()
+		time.Sleep(2 * time.Second)
+		require.True(t, s.Has(alice))
+		stalled[0].Good()
+		require.False(t, s.Has(alice))
+		ended(1, ways[lost], s, alice)
 		require.True(t, s.Has(alice), "seven stall, one is lost")
 		for _, o := range stalled[1:] {
-			s.Good(o)
+			o.Good()
 		}
 		require.False(t, s.Has(alice))
+	})
+}
 
-		for range 100 { // a crowd that comes at once, after a restart, say
-			stalled = append(stalled[:0], s.Opens(bob))
-			s.Good(stalled[0])
-			stalled[0] = s.Opens(bob)
-			time.Sleep(500 * time.Millisecond)
-			s.Good(stalled[0])
-			require.False(t, s.Has(bob))
+// A crowd that comes at once, as after a restart, is none of suspects, however long it is kept
+// waiting.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := security.TurnsOf(1).Suspects
+		var crowd []*security.Opening
+		for range 1000 {
+			o := s.Opens(alice)
+			o.Waits()
+			crowd = append(crowd, o)
+		}
+		time.Sleep(900 * time.Millisecond)
+		for _, o := range crowd { // all have done their part, and wait
+			o.Works()
+		}
+		for i, o := range crowd {
+			time.Sleep(10 * time.Millisecond)
+			o.Waits()
+			require.False(t, s.Has(alice), i)
+			time.Sleep(time.Millisecond)
+			o.Good()
 		}
 	})
 }
@@ -82,7 +167,7 @@ func TestSuspectsAreForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := security.TurnsOf(1).Suspects
-		ended(64, s.Lost, s, alice)
+		ended(64, ways[lost], s, alice)
 		time.Sleep(time.Minute - time.Nanosecond)
 		require.True(t, s.Has(alice))
 		time.Sleep(3*time.Minute - time.Nanosecond)
@@ -90,9 +175,9 @@ func TestSuspectsAreForgotten(t *testing.T) {
 		time.Sleep(2 * time.Nanosecond)
 		require.False(t, s.Has(alice))
 		time.Sleep(24 * time.Hour)
-		ended(7, s.Lost, s, alice)
+		ended(7, ways[lost], s, alice)
 		time.Sleep(30 * time.Second)
-		ended(1, s.Lost, s, alice)
+		ended(1, ways[lost], s, alice)
 		require.True(t, s.Has(alice))
 	})
 }
@@ -103,26 +188,28 @@ func TestSuspectsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := security.TurnsOf(1).Suspects
-		var stalled []security.Opening
+		var stalled []*security.Opening
 		for range 20 {
-			stalled = append(stalled, s.Opens(alice))
+			o := s.Opens(alice)
+			o.Waits()
+			stalled = append(stalled, o)
 		}
 		time.Sleep(time.Minute)
 		require.True(t, s.Has(alice))
 		from := netip.MustParseAddr("11.0.0.0")
 		for range 16 << 10 {
 			from = from.Next()
-			s.Opens(from)
+			s.Opens(from).Lost()
 		}
 		require.False(t, s.Has(alice))
 		for _, o := range stalled[:10] {
-			s.Good(o)
+			o.Good()
 		}
 		for _, o := range stalled[10:] {
-			s.Lost(o)
+			o.Lost()
 		}
 		require.False(t, s.Has(alice))
-		ended(1, s.Lost, s, alice)
+		ended(1, ways[lost], s, alice)
 		require.True(t, s.Has(alice))
 	})
 }

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"net"
@@ -43,9 +42,9 @@ type conn struct {
 	idleSince  atomic.Int64 // nanoseconds since opened
 	mutedUntil atomic.Int64 // nanoseconds since opened
 	opened     time.Time
-	begun      bool // the first request has come, and the client is logged in
-	computed   bool // the transport has had a turn at the processors
-	opening    security.Opening
+	begun      bool              // the first request has come, and the client is logged in
+	known      atomic.Bool       // the same, as soon as anybody knows
+	opening    *security.Opening // nil: it costs nothing
 	displaced  atomic.Bool
 
 	watch watch
@@ -54,7 +53,7 @@ type conn struct {
 	from netip.Addr // as it counts for the limits
 	// Guarded by the server's mu.
 	address *address
-	silent  *list.Element // in the listener's list; nil once the first request has come
+	silent  *place // among the listener's silent; nil once the first request has come
 }
 
 // newConn returns a connection that begin makes ready.
@@ -174,6 +173,9 @@ func (c *conn) answer(t *turn) error {
 	if err != nil {
 		return err
 	}
+	if c.caller.Session != nil && !c.known.Load() && c.caller.Session.LoggedIn() {
+		c.comesIn()
+	}
 	if answer != nil {
 		err = c.send(answer.B)
 		c.s.pool.Put(answer)
@@ -246,6 +248,9 @@ func (c *conn) unmuted() {
 
 // read reads the next request.
 func (c *conn) read(t *turn) error {
+	if c.stranger() && c.state.Load() != busy {
+		c.opening.Waits()
+	}
 	if err := c.await(); err != nil {
 		return err
 	}
@@ -271,6 +276,8 @@ func (c *conn) read(t *turn) error {
 	}
 	if c.caller.Session == nil {
 		c.begins()
+	} else if c.stranger() {
+		c.opening.Works()
 	}
 	c.s.metrics.received.Add(float64(wire.PrefixSize + size))
 	return nil
@@ -349,6 +356,7 @@ func (c *conn) end(err error) {
 	if c.displaced.Load() {
 		err = errDisplaced
 	}
+	c.judge(err)
 	c.hangUp()
 	c.cancel()
 	c.report(err)

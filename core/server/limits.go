@@ -17,6 +17,9 @@ const (
 	// displaceAfter is how long a connection may be silent before another one may
 	// take its place, when all places are taken.
 	displaceAfter = 5 * time.Second
+	// leastCrowd is how many connections of one address have to be silent before they may
+	// lose their places sooner.
+	leastCrowd = 16
 	// ratedAddresses is how many addresses the rate of connections is known of, about
 	// 200 bytes each. One that is forgotten begins anew.
 	ratedAddresses = 16 << 10
@@ -53,11 +56,11 @@ func (p *places) take(c *conn) (leaver *conn, err error) {
 		return nil, errAddressFull
 	}
 	if l := c.listener; l.cfg.MaxConnections > 0 && l.places >= l.cfg.MaxConnections {
-		if leaver = l.longestSilent(); leaver == nil {
+		if leaver = l.makesRoom(c.from); leaver == nil {
 			return nil, errListenerFull
 		}
 	} else if p.open >= p.most {
-		if leaver = c.s.longestSilent(); leaver == nil {
+		if leaver = c.s.makesRoom(c.from); leaver == nil {
 			return nil, errFull
 		}
 	}
@@ -73,7 +76,7 @@ func (p *places) take(c *conn) (leaver *conn, err error) {
 	p.open++
 	c.listener.places++
 	c.address = from
-	c.silent = c.listener.silent.PushBack(c)
+	c.listener.silent.add(c)
 	return leaver, nil
 }
 
@@ -92,34 +95,7 @@ func (p *places) leave(c *conn) {
 }
 
 // spoke notes that a connection has made its first request.
-func (p *places) spoke(c *conn) {
-	if c.silent != nil {
-		c.listener.silent.Remove(c.silent)
-		c.silent = nil
-	}
-}
-
-// longestSilent returns the connection of the listener that has been silent for the
-// longest time, if that is long enough to lose its place; nil if there is none.
-func (l *listener) longestSilent() *conn {
-	first := l.silent.Front()
-	if first == nil {
-		return nil
-	}
-	if c := first.Value.(*conn); c.age() > displaceAfter {
-		return c
-	}
-	return nil
-}
-
-func (s *Server) longestSilent() (longest *conn) {
-	for _, l := range s.listeners {
-		if c := l.longestSilent(); c != nil && (longest == nil || c.opened.Before(longest.opened)) {
-			longest = c
-		}
-	}
-	return longest
-}
+func (p *places) spoke(c *conn) { c.listener.silent.remove(c) }
 
 // newRate bounds connections a second, after burst seconds' worth of them at once.
 // Zero is any number: nil.

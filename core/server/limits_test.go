@@ -78,7 +78,39 @@ func TestSilenceIsDisplaced(t *testing.T) {
 		}
 		<-r.ends()
 		require.Zero(t, r.places.open)
-		require.Zero(t, r.listeners[0].silent.Len())
+		require.Zero(t, r.listeners[0].silent.all.Len())
+	})
+}
+
+// Addresses that take all places, each connection for less than that, make room for others,
+// and not for themselves; those with few connections keep them.
+func TestCrowdsAreDisplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := pipesWith(t, nil, func(c *Config) { c.MaxConnections = 2*leastCrowd + 1 }, newParked().handlers()...)
+		few := r.pipeFrom("10.0.0.1")
+		var crowd []*client
+		for range leastCrowd {
+			crowd = append(crowd, r.pipeFrom("10.0.0.2"))
+			synctest.Wait()
+		}
+		for range leastCrowd - 1 {
+			r.pipeFrom("10.0.0.3")
+		}
+		synctest.Wait()
+		r.pipeFrom("10.0.0.4").ask(quick(0), 4) // the last place
+		r.pipeFrom("10.0.0.2").expectClosed()
+		require.Equal(t, 1, r.refused("max_connections"))
+
+		late := r.pipeFrom("10.0.0.4")
+		crowd[0].expectClosed()
+		late.ask(quick(0), 4)
+		r.closed("displaced", 1)
+		r.pipeFrom("10.0.0.4").expectClosed() // fifteen are no crowd
+		require.Equal(t, 2, r.refused("max_connections"))
+		few.ask(quick(0), 4)
+		crowd[1].ask(quick(0), 4)
+		time.Sleep(time.Minute)
 	})
 }
 

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ type listener struct {
 
 	// Guarded by the server's mu.
 	places int
-	silent *list.List // connections that have made no request yet, the oldest first
+	silent silent
 }
 
 // choose makes the listeners of the configuration. The error names every one whose
@@ -72,7 +71,7 @@ func (s *Server) choose() error {
 			errs = append(errs, cfg.notSecured())
 		}
 		s.listeners = append(s.listeners, &listener{
-			s: s, cfg: cfg, protocol: p, rate: newRate(cfg.ConnectionRate, 1), silent: list.New(),
+			s: s, cfg: cfg, protocol: p, rate: newRate(cfg.ConnectionRate, 1), silent: newSilent(),
 		})
 	}
 	return errors.Join(errs...)

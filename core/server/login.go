@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"go.uber.org/zap"
+
+	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/wire"
@@ -35,6 +39,9 @@ func (c *conn) secure() error {
 		c.socket.turn = c.s.turnstile(ctx, c)
 		nc, who, err := t.Secure(ctx, &c.socket)
 		c.socket.turn.leave()
+		if c.socket.turn.used {
+			c.opening = c.socket.turn.opening
+		}
 		c.socket.turn = nil
 		c.socket.finished()
 		if err != nil {
@@ -84,15 +91,30 @@ func (s *Server) turnstile(ctx context.Context, c *conn) *turnstile {
 	}
 	suspects := s.computing.Suspects
 	return &turnstile{
-		ctx: ctx, own: own, all: s.computing,
-		first: func() { c.opening, c.computed = suspects.Opens(c.from), true },
+		ctx: ctx, own: own, all: s.computing, opening: suspects.Opens(c.from),
+		gone: func() bool { return hungUp(c.socket.Conn) },
 		suspect: func() bool {
 			suspect := suspects.Has(c.from)
 			if suspect {
 				s.metrics.suspected.Inc()
+				s.tellSuspect(c)
 			}
 			return suspect
 		},
+	}
+}
+
+// tellSuspect logs, once a minute, who is a suspect.
+func (s *Server) tellSuspect(c *conn) {
+	s.mu.Lock()
+	told := time.Since(s.toldSuspect) <= time.Minute
+	if !told {
+		s.toldSuspect = time.Now()
+	}
+	s.mu.Unlock()
+	if !told {
+		s.log.Warn("connections of an address shake hands and are not used, over and over: their handshakes wait for each other",
+			zap.String("listener", c.listener.cfg.Name), zap.Stringer("client", c.from))
 	}
 }
 
@@ -110,11 +132,47 @@ func (c *conn) begins() {
 	}
 	c.begun = true
 	c.in.Limit(c.s.cfg.MaxFrameSize)
+	c.comesIn()
+}
+
+// comesIn notes that the client is no stranger any more. Of a login that takes long the
+// reader learns with the next request only.
+func (c *conn) comesIn() {
+	if c.known.Swap(true) {
+		return
+	}
 	c.s.mu.Lock()
 	c.s.places.spoke(c)
 	c.s.mu.Unlock()
-	if c.computed {
-		c.s.computing.Suspects.Good(c.opening)
+	if c.opening != nil {
+		c.opening.Good()
+	}
+}
+
+// stranger reports whether its opening is not over.
+func (c *conn) stranger() bool { return c.opening != nil && !c.known.Load() }
+
+// judge notes how the opening of a stranger ended.
+func (c *conn) judge(err error) {
+	if !c.stranger() {
+		return
+	}
+	var failed *dispatch.Error
+	switch {
+	case c.s.draining.Load(), errors.Is(err, guard.ErrBudget),
+		errors.Is(err, security.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		c.opening.Void()
+	case errors.As(err, &failed):
+		switch failed.Reason {
+		case dispatch.HandlerFailed, dispatch.Panicked, dispatch.AnswerTooLarge, dispatch.OverBudget:
+			c.opening.Void()
+		default:
+			c.opening.Lost()
+		}
+	case errors.Is(err, errLoginRefused), errors.Is(err, errInsecure), errors.Is(err, wire.ErrFrameSize):
+		c.opening.Lost()
+	default:
+		c.opening.Left()
 	}
 }
 

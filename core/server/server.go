@@ -67,14 +67,15 @@ type Server struct {
 	drain, base          context.Context
 	beginDrain, endCalls context.CancelFunc
 
-	running   sync.WaitGroup // the accepting goroutines and every connection
-	draining  atomic.Bool
-	listening atomic.Bool
-	mu        sync.Mutex
-	conns     map[*conn]struct{}
-	places    places
-	rates     *rates
-	toldFull  time.Time
+	running     sync.WaitGroup // the accepting goroutines and every connection
+	draining    atomic.Bool
+	listening   atomic.Bool
+	mu          sync.Mutex
+	conns       map[*conn]struct{}
+	places      places
+	rates       *rates
+	toldSuspect time.Time
+	toldFull    time.Time
 }
 
 // collaborators are what a server works with where it is there.
@@ -277,9 +278,6 @@ func (s *Server) forget(c *conn) {
 	delete(s.conns, c)
 	s.places.leave(c)
 	s.mu.Unlock()
-	if c.computed && !c.begun && !s.draining.Load() {
-		s.computing.Suspects.Lost(c.opening)
-	}
 	s.running.Done()
 }
 

@@ -53,7 +53,9 @@ func (s *socket) Read(p []byte) (int, error) {
 	s.turn.leave()
 	n, err := s.read(p)
 	if err == nil {
-		err = s.turn.enter()
+		if err = s.turn.enter(); err != nil {
+			return 0, err // whoever has all it needs takes no notice of an error
+		}
 	}
 	return n, err
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/iggykafka/gateway/core/security"
@@ -12,7 +13,8 @@ import (
 // that are past it keep the rest of the processors. Whoever waits for its client
 // does not count. An address has one place in the queue for each of its turns, so
 // that it gets no more of them by connecting more often; and one that connects only
-// to leave again takes its turns in the lane of suspects.
+// to leave again takes its turns in the lane of suspects. Who has left already when its
+// turn comes costs none.
 
 // computingEach is how many of the connections that compute their transport at once
 // may be of one address.
@@ -23,8 +25,9 @@ type turnstile struct {
 	ctx     context.Context
 	own     chan struct{} // the places of the address
 	all     *security.Turns
-	first   func()      // called at the first turn
+	opening *security.Opening
 	suspect func() bool // whether the address is one
+	gone    func() bool // whether the client has left
 	inside  bool
 	inLane  bool // of suspects
 	used    bool // once at least
@@ -36,27 +39,39 @@ func (t *turnstile) enter() error {
 	if t.inside {
 		return nil
 	}
+	t.opening.Works()
 	select {
 	case t.own <- struct{}{}:
 	case <-t.ctx.Done():
 		return t.ctx.Err()
 	}
-	if t.inLane = t.suspect(); t.inLane {
-		if err := t.all.Suspects.Take(t.ctx); err != nil {
-			<-t.own
-			return err
-		}
-	}
-	if err := t.all.Take(t.ctx); err != nil {
-		t.giveLane(0)
+	if err := t.advance(); err != nil {
 		<-t.own
 		return err
 	}
-	if !t.used {
-		t.first()
-	}
 	t.inside, t.used, t.began = true, true, time.Now()
 	return nil
+}
+
+// advance waits behind those of other addresses.
+func (t *turnstile) advance() error {
+	if t.gone() {
+		return net.ErrClosed
+	}
+	if t.inLane = t.suspect(); t.inLane {
+		if err := t.all.Suspects.Take(t.ctx); err != nil {
+			return err
+		}
+	}
+	err := t.all.Take(t.ctx)
+	if err == nil && t.gone() {
+		t.all.Give()
+		err = net.ErrClosed
+	}
+	if err != nil {
+		t.giveLane(0)
+	}
+	return err
 }
 
 // leave ends the turn, if there is one.
@@ -65,6 +80,7 @@ func (t *turnstile) leave() {
 		return
 	}
 	t.inside = false
+	t.opening.Waits()
 	t.all.Give()
 	t.giveLane(time.Since(t.began))
 	<-t.own

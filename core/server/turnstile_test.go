@@ -2,6 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -9,8 +14,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/dispatch/dispatchtest"
+	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/security"
 )
 
@@ -30,7 +37,7 @@ func TestFewCompute(t *testing.T) {
 		all := r.computing.Most()
 		const clients = 6
 		for range 10 {
-			r.pipe().sendRaw([]byte("ali")) // and no more: they stall
+			r.pipeFrom("10.0.0.9").sendRaw([]byte("ali")) // and no more: they stall
 		}
 		began := time.Now()
 		for range clients * all {
@@ -52,7 +59,7 @@ func TestAddressesTakeTurns(t *testing.T) {
 		all := security.TurnsOf(1)
 		many, one := make(chan struct{}, 1), make(chan struct{}, 1)
 		enter := func(own chan struct{}) {
-			turn := &turnstile{ctx: t.Context(), own: own, all: all, first: nothing, suspect: never}
+			turn := &turnstile{ctx: t.Context(), own: own, all: all, opening: opening(all), suspect: never, gone: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(time.Second)
 			turn.leave()
@@ -74,17 +81,18 @@ func TestGivingUpTheTurn(t *testing.T) {
 	all, own := security.TurnsOf(1), make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, all.Take(t.Context()))
-	waiting := &turnstile{ctx: ctx, own: own, all: all, first: nothing, suspect: never}
+	waiting := &turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: never, gone: never}
 	cancel()
 	require.ErrorIs(t, waiting.enter(), context.Canceled)
 	waiting.leave()
 	require.Empty(t, own)
 	own <- struct{}{}
-	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all, first: nothing, suspect: never}).enter(), context.Canceled)
+	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: never, gone: never}).enter(), context.Canceled)
 	require.Equal(t, 1, all.Taken())
 }
 
-func nothing()     {}
+func opening(all *security.Turns) *security.Opening { return all.Suspects.Opens(netip.Addr{}) }
+
 func never() bool  { return false }
 func always() bool { return true }
 
@@ -96,7 +104,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		all := security.TurnsOf(1)
 		took := func(suspect func() bool) time.Duration {
 			began := time.Now()
-			turn := &turnstile{ctx: t.Context(), own: make(chan struct{}, 1), all: all, first: nothing, suspect: suspect}
+			turn := &turnstile{ctx: t.Context(), own: make(chan struct{}, 1), all: all, opening: opening(all), suspect: suspect, gone: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(100 * time.Millisecond)
 			turn.leave()
@@ -112,7 +120,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		time.Sleep(time.Second)
 		given := make(chan error, 1)
 		go func() {
-			given <- (&turnstile{ctx: full, own: make(chan struct{}, 1), all: all, first: nothing, suspect: always}).enter()
+			given <- (&turnstile{ctx: full, own: make(chan struct{}, 1), all: all, opening: opening(all), suspect: always, gone: never}).enter()
 		}()
 		synctest.Wait()
 		cancel()
@@ -157,4 +165,83 @@ func TestLostHandshakes(t *testing.T) {
 		require.Equal(t, 4*compute, took, "it has rested")
 		require.EqualValues(t, 2, testutil.ToFloat64(r.metrics.suspected))
 	})
+}
+
+// What is not the client's fault is not held against its address: errors of the gateway, and
+// how long it takes; nor is a client that has logged in and says nothing.
+func TestNoSuspects(t *testing.T) {
+	t.Parallel()
+	broken := dispatchtest.Heartbeat(
+		func(_ context.Context, call handler.Call, req *kmsg.HeartbeatRequest) (*kmsg.HeartbeatResponse, error) {
+			switch req.Group {
+			case "away":
+				return nil, fmt.Errorf("the users: %w", security.ErrUnavailable)
+			case "bug":
+				return nil, errors.New("a bug")
+			case "slow":
+				time.Sleep(5 * time.Second) // the client leaves meanwhile
+			case "open":
+				time.Sleep(2 * lookAhead)
+				call.Login.Authenticate(t.Context(), []byte("open"))
+			case "wrong":
+				call.Login.Authenticate(t.Context(), []byte("wrong"))
+			}
+			return kmsg.NewPtrHeartbeatResponse(), nil
+		})
+	for how, want := range map[string]bool{"away": false, "bug": false, "slow": false, "open": false, "wrong": true, "": true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := pipesWith(t, []Option{(&greeting{}).protocol(true), WithLogins(&logins{})}, byGreeting, broken)
+			r.computing = security.TurnsOf(1)
+			var clients []*client
+			for range 8 {
+				c := r.pipe()
+				c.greet("alice")
+				if how != "" {
+					c.send(token(how), 4)
+				}
+				clients = append(clients, c)
+				if how == "slow" {
+					go func() { time.Sleep(3 * time.Second); c.Close() }()
+				} else if how != "" {
+					go io.Copy(io.Discard, c)
+				}
+			}
+			time.Sleep(6 * time.Second)
+			require.Equal(t, want, r.computing.Suspects.Has(netip.Addr{}), how)
+			for _, c := range clients {
+				c.Close()
+			}
+		})
+	}
+}
+
+// Clients that have left before their turn cost none, and do not hold their places.
+func TestLeftBeforeTheTurn(t *testing.T) {
+	t.Parallel()
+	var computed atomic.Int32
+	first, free := make(chan struct{}), make(chan struct{})
+	g := &greeting{compute: func() {
+		if computed.Add(1) == 1 {
+			close(first)
+			<-free
+		}
+	}}
+	r := startWith(t, []Option{g.protocol(false), WithAudit(blind{}), WithTurns(security.TurnsOf(1))}, byGreeting, dispatchtest.Heartbeat(nil))
+	holds := r.dial()
+	holds.sendRaw([]byte("alice"))
+	<-first
+	const left = 100
+	for i := range left {
+		c := r.dial()
+		c.sendRaw([]byte("alice and more"))
+		if i%2 == 0 {
+			c.Conn.(*net.TCPConn).SetLinger(0)
+		}
+		c.Close()
+	}
+	r.eventually(func() bool { return r.connections() == left+1 }, "all have connected")
+	close(free)
+	r.eventually(func() bool { return r.connections() == 1 }, "all have left")
+	require.EqualValues(t, 1, computed.Load())
+	require.False(t, r.computing.Suspects.Has(holds.LocalAddr().(*net.TCPAddr).AddrPort().Addr()))
 }

@@ -19,4 +19,21 @@ func (s *Store) Starts() (n int) {
 func (s *Store) LimitOffsets(bytes int64) { s.offsets = newOffsetRoom(bytes) }
 
 // OffsetBytes is the size of the committed offsets.
-func (s *Store) OffsetBytes() (int64, error) { return s.countOffsets() }
+func (s *Store) OffsetBytes() (int64, error) { return s.countOffsets(nil) }
+
+// BeforeCount has each count of the committed offsets call a function first, which gets
+// a channel that is closed when the store is.
+func (s *Store) BeforeCount(wait func(quit <-chan struct{})) {
+	s.counter = func(quit <-chan struct{}) (int64, error) {
+		wait(quit)
+		return s.countOffsets(quit)
+	}
+}
+
+// OffsetsCounted reports whether the committed offsets have been counted, and nobody
+// counts.
+func (s *Store) OffsetsCounted() bool {
+	s.offsets.mu.Lock()
+	defer s.offsets.mu.Unlock()
+	return s.offsets.counted >= 0 && !s.offsets.counting
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,13 @@ func newLimited(t *testing.T) limited {
 	topic, err := b.store.CreateTopic(t.Context(), backend.NewTopic{Name: "t", Partitions: 2})
 	require.NoError(t, err)
 	return limited{b, topic}
+}
+
+// count has the offsets counted, with the first commit after a start.
+func (l limited) count(t *testing.T) {
+	t.Helper()
+	require.NoError(t, l.commit(t, "g0", 0, 1, ""))
+	require.Eventually(t, l.store.OffsetsCounted, time.Minute, time.Millisecond)
 }
 
 func (l limited) commit(t *testing.T, group string, index int32, offset int64, metadata string) error {
@@ -56,6 +64,7 @@ func (l limited) fill(t *testing.T) (groups int) {
 func TestOffsetsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := newLimited(t)
+	l.count(t)
 	groups := l.fill(t)
 	require.Greater(t, groups, 20)
 	require.ErrorIs(t, l.commit(t, "g0", 1, 1, ""), backend.ErrTooLarge, "another partition")
@@ -81,7 +90,7 @@ func TestOffsetsThatAreReplacedTakeNoRoom(t *testing.T) {
 	for i := range 100 * int64(offsetLimit) / 50 {
 		require.NoError(t, l.commit(t, "g", 0, i, ""))
 	}
-	require.Eventually(t, func() bool { return l.commit(t, "g", 1, 0, "") == nil }, time.Minute, time.Millisecond)
+	require.NoError(t, l.commit(t, "g", 1, 0, ""))
 	l.fill(t)
 	require.NoError(t, l.store.DeleteTopic(t.Context(), l.topic.ID))
 	var err error
@@ -95,6 +104,7 @@ func TestOffsetsThatAreReplacedTakeNoRoom(t *testing.T) {
 func TestOffsetsAreBoundedAtOnce(t *testing.T) {
 	t.Parallel()
 	l := newLimited(t)
+	l.count(t)
 	var work sync.WaitGroup
 	for w := range 8 {
 		work.Go(func() {
@@ -104,11 +114,62 @@ func TestOffsetsAreBoundedAtOnce(t *testing.T) {
 		})
 	}
 	work.Wait()
+	l.count(t)
 	l.fill(t)
 	used, err := l.store.OffsetBytes()
 	require.NoError(t, err)
 	const onTheirWay = 8 * 100 // a count may miss what is committed meanwhile
 	require.LessOrEqual(t, used, int64(offsetLimit+onTheirWay))
 	l.store.LimitOffsets(offsetLimit) // as after a start
+	l.count(t)
 	require.ErrorIs(t, l.commit(t, "late", 0, 1, ""), backend.ErrTooLarge)
+}
+
+// A count holds nobody up: commits go on, and topics are deleted, while one counts in
+// the background, and no two count at once.
+func TestOffsetsAreCountedBehindCommits(t *testing.T) {
+	t.Parallel()
+	l := newLimited(t)
+	var counts atomic.Int32
+	begun, let := make(chan struct{}), make(chan struct{})
+	l.store.BeforeCount(func(quit <-chan struct{}) {
+		if counts.Add(1) == 1 {
+			close(begun)
+		}
+		select {
+		case <-let:
+		case <-quit:
+		}
+	})
+	other, err := l.store.CreateTopic(t.Context(), backend.NewTopic{Name: "other", Partitions: 1})
+	require.NoError(t, err)
+	require.NoError(t, l.commit(t, "g", 0, 0, ""))
+	<-begun
+	require.NoError(t, l.store.DeleteTopic(t.Context(), other.ID))
+	// What replaces needs no room, and there is some for others until they are counted.
+	for i := range int64(offsetLimit) {
+		require.NoError(t, l.commit(t, "g", 0, i, ""))
+	}
+	require.Less(t, l.fill(t), 3)
+	require.NoError(t, l.commit(t, "g", 0, 1, ""))
+	require.False(t, l.store.OffsetsCounted())
+	require.EqualValues(t, 1, counts.Load())
+	close(let)
+	require.Eventually(t, l.store.OffsetsCounted, time.Minute, time.Millisecond)
+	require.NoError(t, l.commit(t, "another", 0, 1, ""))
+}
+
+// A count ends with the store.
+func TestCloseEndsACountOfOffsets(t *testing.T) {
+	t.Parallel()
+	l := newLimited(t)
+	begun := make(chan struct{})
+	l.store.BeforeCount(func(quit <-chan struct{}) {
+		close(begun)
+		<-quit
+	})
+	require.NoError(t, l.commit(t, "g", 0, 0, ""))
+	<-begun
+	require.NoError(t, l.store.Close())
+	require.False(t, l.store.OffsetsCounted())
 }

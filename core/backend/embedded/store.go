@@ -50,6 +50,8 @@ type Store struct {
 	// Who also takes committing takes that first.
 	groupLocks *groupLocks
 	offsets    *offsetRoom
+	// counter counts the committed offsets, until quit is closed.
+	counter func(quit <-chan struct{}) (int64, error)
 
 	// saving is held from the making of a checkpoint until it is written. Who
 	// also takes a partition's w takes saving first.
@@ -65,7 +67,7 @@ var _ backend.Backend = (*Store)(nil)
 // New returns a store that does nothing until Start.
 func New(cfg Config, configs Resolver, opts Options) *Store {
 	opts = opts.withDefaults()
-	return &Store{
+	s := &Store{
 		cfg: cfg, configs: configs, opts: opts, fs: opts.FS, log: opts.Log,
 		dir:    opts.FS.PathJoin(cfg.Dir),
 		byName: map[string]*topic{}, byID: map[uuid.UUID]*topic{},
@@ -73,6 +75,8 @@ func New(cfg Config, configs Resolver, opts Options) *Store {
 		groupLocks: newGroupLocks(),
 		offsets:    newOffsetRoom(maxOffsets),
 	}
+	s.counter = s.countOffsets
+	return s
 }
 
 // Start takes possession of the data directory and reads what is in it. An

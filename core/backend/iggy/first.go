@@ -29,6 +29,9 @@ const (
 	// server is taken to count wrongly, and not to be slow.
 	misreadTries = 5
 	misreadFor   = 2 * time.Second
+	// misreadApart is how long there may be between two of these looks: longer than
+	// producers wait until they try again.
+	misreadApart = 10 * time.Second
 	// looksForLast is how often one call looks for the last message.
 	looksForLast = 3
 )
@@ -106,7 +109,7 @@ func (g *placing) look(ctx context.Context, lost *client.Lost) (f found, err err
 			return err
 		case b.Start > g.from: // retention was faster
 			f.base, f.count = g.from, len(g.s.messages)
-		case !g.missed.again(time.Now(), misreadTries, misreadFor):
+		case !g.missed.again(time.Now(), lasting{misreadTries, misreadFor, misreadApart}):
 			return fmt.Errorf("%w: a message cannot be read back yet", backend.ErrUnavailable)
 		}
 		return nil
@@ -147,7 +150,7 @@ func (p *partition) lastIsThere(ctx context.Context) error {
 			w.missed = misses{}
 			return unwritten(err)
 		}
-		if w.missed.again(time.Now(), misreadTries, misreadFor) {
+		if w.missed.again(time.Now(), lasting{misreadTries, misreadFor, misreadApart}) {
 			return p.misread(w.next - 1)
 		}
 		if look == looksForLast {

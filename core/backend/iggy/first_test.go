@@ -313,6 +313,27 @@ func TestSlowToShow(t *testing.T) {
 	})
 }
 
+// Looks that are far from one another are not in a row: a server that is slow now and
+// once more in an hour is waited for both times.
+func TestSlowToShowNowAndThen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newWriterFakes(t, 1, noCache)
+		require.Equal(t, stored(0), f.append(0, by(1, 0, "a")))
+		f.records.change(0, func(l *fakeLog) { l.misread = true })
+		f.again()
+		for range 3 {
+			for range misreadTries {
+				require.ErrorIs(t, f.append(0, by(1, 1, "b")).Err, backend.ErrUnavailable)
+			}
+			time.Sleep(time.Hour)
+		}
+		f.records.change(0, func(l *fakeLog) { l.misread = false })
+		require.Equal(t, stored(1), f.append(0, by(1, 1, "b")))
+		require.Empty(t, messages(f.logs, zapcore.ErrorLevel))
+	})
+}
+
 // Readers see nothing that is held back, and are woken when it is let go.
 func TestHold(t *testing.T) {
 	t.Parallel()

@@ -50,8 +50,8 @@ func splitOffset(key string) (group string, p backend.Partition, ok bool) {
 const maxLedger = 256 << 20
 
 // CommitOffsets implements backend.Offsets. All commits are one transaction of the
-// ledger. backend.ErrTooLarge for partitions that the group has committed nothing for
-// when there are offsets enough.
+// ledger. backend.ErrTooLarge for partitions that the group has committed nothing for,
+// and for longer metadata than it has, when there are offsets enough.
 func (s *Store) CommitOffsets(ctx context.Context, group string, commits []backend.Commit) error {
 	if err := s.up(); err != nil {
 		return err
@@ -65,16 +65,19 @@ func (s *Store) CommitOffsets(ctx context.Context, group string, commits []backe
 			continue
 		}
 		key := offsetKey(group, c.Partition)
-		_, known := s.ledger.Get(key)
-		switch {
-		case full && !known && c.Offset >= 0:
-			return fmt.Errorf("%w: what the gateway keeps in Iggy has %d bytes and takes no offsets of further groups and partitions; delete groups that are not used",
-				backend.ErrTooLarge, s.opts.maxLedger)
-		case c.Offset >= 0:
-			changes = append(changes, journal.Change{Key: key, Value: encodeOffset(c.CommittedOffset)})
-		case known:
-			changes = append(changes, journal.Change{Key: key})
+		before, known := s.ledger.Get(key)
+		if c.Offset < 0 {
+			if known {
+				changes = append(changes, journal.Change{Key: key})
+			}
+			continue
 		}
+		value := encodeOffset(c.CommittedOffset)
+		if full && len(value) > len(before) {
+			return fmt.Errorf("%w: what the gateway keeps in Iggy has %d bytes and takes no offsets of further groups and partitions, "+
+				"nor longer metadata; delete groups that are not used", backend.ErrTooLarge, s.opts.maxLedger)
+		}
+		changes = append(changes, journal.Change{Key: key, Value: value})
 	}
 	if len(changes) == 0 {
 		return nil

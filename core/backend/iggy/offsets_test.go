@@ -57,10 +57,13 @@ func TestOffsetsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFakes(t, func(f *fakes) { f.opts.maxLedger = 2000 })
 	topic := f.create("t", 2)
-	commit := func(group string, index int32, offset int64) error {
+	annotate := func(group string, index int32, offset int64, metadata string) error {
 		p := backend.Partition{Topic: topic.ID, Index: index}
-		return f.CommitOffsets(t.Context(), group, []backend.Commit{{Partition: p, CommittedOffset: backend.CommittedOffset{Offset: offset}}})
+		return f.CommitOffsets(t.Context(), group,
+			[]backend.Commit{{Partition: p, CommittedOffset: backend.CommittedOffset{Offset: offset, Metadata: metadata}}})
 	}
+	commit := func(group string, index int32, offset int64) error { return annotate(group, index, offset, "") }
+	require.NoError(t, annotate("noted", 0, 1, "four"))
 	var err error
 	groups := 0
 	for ; err == nil; groups++ {
@@ -70,6 +73,13 @@ func TestOffsetsAreBounded(t *testing.T) {
 	require.ErrorIs(t, err, backend.ErrTooLarge)
 	require.Greater(t, groups, 10)
 	require.ErrorIs(t, commit("0", 1, 1), backend.ErrTooLarge, "another partition")
+	size := f.ledger.Size()
+	require.ErrorIs(t, annotate("0", 0, 2, "m"), backend.ErrTooLarge, "metadata where there was none")
+	require.ErrorIs(t, annotate("noted", 0, 2, "fives"), backend.ErrTooLarge, "longer metadata")
+	require.Equal(t, size, f.ledger.Size())
+	require.NoError(t, annotate("noted", 0, 2, "for4"), "as much as there was")
+	require.NoError(t, annotate("noted", 0, 3, "f"), "less")
+	require.NoError(t, annotate("noted", 0, -1, ""), "one that deletes")
 	require.NoError(t, commit("0", 0, 2))
 	require.NoError(t, f.DeleteOffsets(t.Context(), "0"))
 	require.NoError(t, commit("another", 1, 1))

@@ -27,6 +27,10 @@ const (
 	// has not said that it cannot read it.
 	missingFor   = 2 * time.Second
 	missingTries = 3
+	// missingApart is how long there may be between two of these looks: longer than
+	// a consumer is busy with what it got of other partitions, as it would otherwise
+	// never come to the third.
+	missingApart = time.Minute
 )
 
 // gaps are the offsets of a partition that cannot be read. Consumers pass over
@@ -45,16 +49,24 @@ type gaps struct {
 
 // misses are looks in a row that have not found what must be there.
 type misses struct {
-	tries int
-	since time.Time // the first
+	tries       int
+	since, last time.Time // the first, and the latest
 }
 
-// again notes one more, and reports whether there were so many, for so long.
-func (m *misses) again(now time.Time, tries int, during time.Duration) bool {
-	if m.tries++; m.tries == 1 {
-		m.since = now
+// lasting is how many misses in a row are too many.
+type lasting struct {
+	tries  int
+	during time.Duration // from the first to the last, at least
+	apart  time.Duration // two that are further from one another are not in a row
+}
+
+// again notes one more, and reports whether they are too many.
+func (m *misses) again(now time.Time, p lasting) bool {
+	if now.Sub(m.last) > p.apart {
+		*m = misses{since: now}
 	}
-	return m.tries >= tries && now.Sub(m.since) >= during
+	m.tries, m.last = m.tries+1, now
+	return m.tries >= p.tries && now.Sub(m.since) >= p.during
 }
 
 // span are the offsets from first on and before next.
@@ -135,7 +147,7 @@ func (g *gaps) stillMissing(offset int64, now time.Time) bool {
 	if m.offset != offset {
 		m.offset, m.misses = offset, misses{}
 	}
-	if !m.again(now, missingTries, missingFor) {
+	if !m.again(now, lasting{missingTries, missingFor, missingApart}) {
 		return false
 	}
 	m.misses = misses{}

@@ -209,3 +209,30 @@ func TestMessagesBehindTornOnesAreSalvaged(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, got.Offset)
 }
+
+// An offset is passed over when looks in a row, over some time, do not find it, however
+// slow the consumer is; not when an answer leaves it out now and once more in an hour.
+func TestMissingInARow(t *testing.T) {
+	t.Parallel()
+	second := func(s float64) time.Time { return time.UnixMilli(int64(s * 1000)) }
+	for name, c := range map[string]struct {
+		looks []float64 // s
+		last  bool      // what the last look says; the others say no
+	}{
+		"for two seconds":            {[]float64{0, 1, 2}, true},
+		"not for so long":            {[]float64{0, 0.5, 1.9}, false},
+		"not so often":               {[]float64{0, 2}, false},
+		"by a slow consumer":         {[]float64{0, 59, 118}, true},
+		"an hour later":              {[]float64{0, 0.1, 3600}, false},
+		"an hour later, in a row":    {[]float64{0, 0.1, 3600, 3600.1, 3600.2}, false},
+		"an hour later, for so long": {[]float64{0, 0.1, 3600, 3601, 3602}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var g gaps
+			for i, at := range c.looks {
+				require.Equal(t, c.last && i == len(c.looks)-1, g.stillMissing(7, second(at)), "at %v", at)
+			}
+		})
+	}
+}

@@ -27,6 +27,7 @@ type fakeTopic struct {
 	messages []iggcon.IggyMessage
 	bad      map[uint64]bool // unreadable offsets
 	dark     uint64          // and, unless it is 0, all from this one on
+	late     uint64          // unless it is 0, answers do not have those from this one on, yet
 }
 
 func newFakeServer() *fakeServer {
@@ -189,6 +190,9 @@ func (c *fakeClient) Poll(_ context.Context, t client.Topic, _ uint32, from iggc
 		for o := from.Value; o < min(end, from.Value+uint64(count)); o++ {
 			if topic.bad[o] || topic.dark > 0 && o >= topic.dark {
 				return ierror.ErrInvalidOffset
+			}
+			if topic.late > 0 && o >= topic.late {
+				break
 			}
 			p.Messages = append(p.Messages, topic.messages[o])
 		}

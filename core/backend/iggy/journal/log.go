@@ -249,7 +249,17 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 			empty = 0
 			continue
 		}
-		if empty++; empty < emptyPolls && !l.misread {
+		if l.misread {
+			there, err := l.aside(ctx, end, seen)
+			if err != nil {
+				return err
+			}
+			if there {
+				empty = 0
+				continue
+			}
+		}
+		if empty++; empty < l.patience(end) {
 			if err := pause(ctx, empty); err != nil {
 				return err
 			}
@@ -261,6 +271,17 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 		empty = 0
 	}
 	return nil
+}
+
+// patience is how many empty answers there are until the offset at next is left out.
+// In a log where messages are not found under their offsets, a long run of them is
+// not waited for one by one: the first of it and the last are, so that a server that
+// is slow to show them has time, too.
+func (l *topicLog) patience(end uint64) int {
+	if l.misread && l.skipping && l.next+1 < end {
+		return 1
+	}
+	return emptyPolls
 }
 
 // pass gets on where the message at next cannot be polled.

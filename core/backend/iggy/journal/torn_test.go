@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
@@ -182,4 +183,59 @@ func TestReadableLater(t *testing.T) {
 		require.NoError(t, j.Close())
 		require.Equal(t, map[string]string{"a": "1", "b": "1"}, reopen(t, s))
 	})
+}
+
+// A server that is slow to show what it has acknowledged is waited for, also where the
+// log has messages that are not found under their offsets: nothing is skipped, or sent
+// twice. What is never shown costs a wait at its first offset and at its last.
+func TestSlowToShowWhenMisread(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		shown   time.Duration // after the send
+		skipped bool
+	}{
+		"at once": {}, "slow": {shown: 100 * time.Millisecond}, "never": {time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer()
+				owner := s.connect()
+				j := open(t, owner)
+				set(t, j, "a", "1")
+				owner.die() // what follows goes on in its name
+				require.NoError(t, j.Close())
+				l := newTopicLog(s.connect(), testStream, 1, zap.NewNop())
+				require.NoError(t, l.replay(t.Context(), nil))
+				require.NotZero(t, l.next)
+				l.misread = true
+				var es []*entry
+				for _, key := range []string{"b", "c", "d"} {
+					es = append(es, newEntry(record{kind: kindChanges, changes: appendChanges(nil, []Change{{key, []byte("1")}})}))
+				}
+				require.NoError(t, l.send(t.Context(), l.state.owner, es))
+				topic := s.only()
+				s.mu.Lock()
+				topic.late = l.next
+				s.mu.Unlock()
+				show := time.AfterFunc(c.shown, func() {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					topic.late = 0
+				})
+				defer show.Stop()
+				synctest.Wait()
+				before, first := time.Now(), l.next
+				require.NoError(t, l.catchUp(t.Context(), es, true))
+				require.Equal(t, first+3, l.next)
+				require.Equal(t, c.skipped, l.skipping)
+				if c.skipped {
+					require.Equal(t, 2*300*time.Millisecond, time.Since(before), "20+40+80+160 ms, at two offsets")
+				}
+				for _, e := range es {
+					require.Equal(t, c.skipped, !e.stored)
+				}
+			})
+		})
+	}
 }
