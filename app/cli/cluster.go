@@ -14,7 +14,8 @@ import (
 // cluster is what commands ask. kadm fails a whole request for one thing that the
 // cluster refuses for want of a permission, and does not say which it is. Here an
 // error of that kind names what was asked for, and where several things are looked at
-// those that are refused have the error each, as with every other error.
+// those that are refused have the error each, as with every other error. A refusal of
+// everything, which is asked for by no names, stays the error of all of it.
 type cluster struct{ *kadm.Client }
 
 // denied tells that the cluster refused something for want of a permission.
@@ -26,10 +27,14 @@ func denied(err error) bool {
 // maxNamed is how many things an error names.
 const maxNamed = 5
 
-// about names what was asked for in an error of a permission.
+// about names what was asked for in an error of a permission: no names are everything
+// that there is, of which the cluster does not say what it refuses.
 func about(err error, names ...string) error {
 	if !denied(err) {
 		return err
+	}
+	if len(names) == 0 {
+		return plain(err)
 	}
 	what := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if more := len(names) - maxNamed; more > 0 {
@@ -58,8 +63,8 @@ func alone[T any](ctx context.Context, names []string, ask func(context.Context,
 // ListTopicsWithInternal is kadm's, with Err set on topics that may not be described.
 func (c cluster) ListTopicsWithInternal(ctx context.Context, topics ...string) (kadm.TopicDetails, error) {
 	found, err := c.Client.ListTopicsWithInternal(ctx, topics...)
-	if !denied(err) {
-		return found, err
+	if !denied(err) || len(topics) == 0 {
+		return found, about(err)
 	}
 	found = kadm.TopicDetails{}
 	return found, alone(ctx, topics, c.Client.ListTopicsWithInternal,
@@ -71,8 +76,8 @@ func (c cluster) ListTopicsWithInternal(ctx context.Context, topics ...string) (
 // described.
 func (c cluster) DescribeTopicConfigs(ctx context.Context, topics ...string) (kadm.ResourceConfigs, error) {
 	found, err := c.Client.DescribeTopicConfigs(ctx, topics...)
-	if !denied(err) {
-		return found, err
+	if !denied(err) || len(topics) == 0 {
+		return found, about(err)
 	}
 	found = nil
 	err = alone(ctx, topics, c.Client.DescribeTopicConfigs,
@@ -85,8 +90,8 @@ func (c cluster) DescribeTopicConfigs(ctx context.Context, topics ...string) (ka
 // topics may not.
 func (c cluster) Lag(ctx context.Context, groups ...string) (kadm.DescribedGroupLags, error) {
 	found, err := c.Client.Lag(ctx, groups...)
-	if !denied(err) {
-		return found, err
+	if !denied(err) || len(groups) == 0 {
+		return found, about(err)
 	}
 	found = kadm.DescribedGroupLags{}
 	return found, alone(ctx, groups, c.Client.Lag,

@@ -1,5 +1,17 @@
 package cli
 
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Lag is what groups describe asks for.
+func Lag(ctx context.Context, client *kgo.Client, groups ...string) (kadm.DescribedGroupLags, error) {
+	return cluster{kadm.NewClient(client)}.Lag(ctx, groups...)
+}
+
 // Who is as whom a client talks to the cluster.
 func (c Connection) Who() string { return c.who() }
 

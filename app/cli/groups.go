@@ -117,8 +117,11 @@ func groupsDescribe(o *options) *cobra.Command {
 	c.RunE = o.does(func(ctx context.Context, admin cluster, args []string) (result, error) {
 		if all {
 			found, err := admin.ListGroups(ctx)
-			if err != nil || len(found) == 0 {
-				return groupsFull{}, err
+			if err != nil {
+				return nil, err
+			}
+			if len(found) == 0 {
+				return groupsFull{}, nil
 			}
 			args = found.Groups()
 		}

@@ -69,8 +69,11 @@ func topicsList(o *options) *cobra.Command {
 				list = admin.ListTopicsWithInternal
 			}
 			found, err := list(ctx)
-			if err != nil || len(found) == 0 {
-				return topicRows{}, err
+			if err != nil {
+				return nil, err
+			}
+			if len(found) == 0 {
+				return topicRows{}, nil
 			}
 			return summarize(ctx, admin, found)
 		})}
