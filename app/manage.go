@@ -16,6 +16,7 @@ import (
 	"github.com/iggykafka/gateway/app/doctor"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/iggy"
+	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/security/authorizer"
 	"github.com/iggykafka/gateway/security/iggypermissions"
@@ -94,6 +95,7 @@ func (l loaded) setup(bootstrap []string) doctor.Setup {
 		Local:          true,
 		Listeners:      l.listeners(),
 		Authorizer:     l.Authorization.Authorizer != authorizer.None,
+		Strangers:      l.Authorization.AllowIfNoACL || slices.Contains(l.Authorization.SuperUsers, security.Anonymous.String()),
 		Storage:        l.Storage.Backend,
 		Sync:           l.Storage.Sync && l.Storage.Backend == string(chosen.Embedded),
 		MaxConnections: l.Server.MaxConnections,

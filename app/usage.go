@@ -26,9 +26,9 @@ Usage:
   kafka-gateway doctor [--config FILE] [flags]
   kafka-gateway doctor --bootstrap HOST:PORT,... [flags]
 
-Without --bootstrap the listener is asked that the flags about logging in fit; the others
-are looked at as they are configured. Where an authorizer decides, log in as a user who may
-DESCRIBE the cluster, or the room on disks stays unknown.
+Without --bootstrap the one listener is asked that the flags about logging in fit. Where an
+authorizer decides, log in as a user who may DESCRIBE the cluster, or how full the disks
+are stays unknown.
 
 Flags:
 `,
@@ -39,7 +39,7 @@ Usage:
   kafka-gateway apis [--acl]
 
 Flags:
-      --acl   print instead what each key asks the authorizer: operation, resource, refusal
+      --acl   print what each key asks the authorizer: operation, resource, refusal
 `,
 	"config": `print every key, its value and where that came from. Secrets are not shown.
 

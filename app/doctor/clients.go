@@ -45,7 +45,11 @@ func (s Setup) clients(ctx context.Context) []Finding {
 		findings = append(findings, s.advertised(ctx, *meta.ClusterID, broker))
 	}
 	admin := kadm.NewClient(client)
-	findings = append(findings, disks(ctx, admin)...)
+	if s.asksInVain() {
+		findings = append(findings, undescribed)
+	} else {
+		findings = append(findings, disks(ctx, admin)...)
+	}
 	return append(findings, newest(ctx, admin, names(meta))...)
 }
 
@@ -102,11 +106,42 @@ func (s Setup) advertised(ctx context.Context, cluster string, broker kmsg.Metad
 	return ok(check, "clients are sent to %s, which leads back here", address)
 }
 
+// undescribed is what is found of disks by who may not see them.
+var undescribed = found("disk", Note, "how full the disks are is told to users who may DESCRIBE the cluster, and not to this one",
+	"log in as one who may (kafka-acls --add --cluster --operation Describe), by the flags that doctor --help tells")
+
+// asksInVain tells that a question for which it takes a right would only be refused, and
+// leave a line in the audit: nobody logs in, and an authorizer decides.
+func (s Setup) asksInVain() bool {
+	c := s.Connection
+	anonymous := c.User == "" && c.TokenFile == "" && c.Certificate == "" && c.CommandConfig == ""
+	return s.Local && s.Authorizer && !s.Strangers && anonymous
+}
+
+// others tells which listeners are not asked: each wants another encryption or login, and
+// one connection has one of each. A gateway that listens at one of them listens at all, or
+// it does not start.
+func (s Setup) others(asked Listener) []Finding {
+	var left []string
+	for _, l := range s.Listeners {
+		if l.Key != asked.Key {
+			left = append(left, fmt.Sprintf("%s (%s, %s)", l.Listen, l.Key, l.Protocol))
+		}
+	}
+	if left == nil {
+		return nil
+	}
+	return []Finding{found("reachable", Note, fmt.Sprintf("only %s (%s) is asked, and not %s", asked.Listen, asked.Key, strings.Join(left, ", ")),
+		"ask the others, as their clients do, by --bootstrap with flags such as --ca and --user")}
+}
+
 // disks looks at the room that is left, where the cluster tells.
 func disks(ctx context.Context, admin *kadm.Client) (findings []Finding) {
 	all, err := admin.DescribeAllLogDirs(ctx, kadm.TopicsSet{})
-	var auth *kadm.AuthError
-	if err != nil && !errors.As(err, &auth) {
+	if errors.As(err, new(*kadm.AuthError)) {
+		return []Finding{undescribed}
+	}
+	if err != nil {
 		return []Finding{found("disk", Note, "the cluster does not tell how full its disks are: "+err.Error(), "")}
 	}
 	all.Each(func(dir kadm.DescribedLogDir) {

@@ -29,8 +29,9 @@ type Setup struct {
 	Local bool
 
 	Listeners []Listener
-	// Authorizer says that what clients may do is decided by somebody.
-	Authorizer bool
+	// Authorizer says that what clients may do is decided by somebody, and Strangers
+	// that those who do not say who they are may nevertheless do something.
+	Authorizer, Strangers bool
 	// Storage is where records are kept: embedded, memory or iggy; Sync is
 	// storage.sync.
 	Storage string
@@ -107,11 +108,13 @@ const patience = 5 * time.Second
 
 // Examine looks at everything.
 func Examine(ctx context.Context, s Setup) Report {
-	if len(s.Bootstrap) == 0 {
-		s.Bootstrap = []string{reachable(s.listenerFor().Listen)}
-	}
 	var r Report
-	r = append(r, s.clients(ctx)...)
+	if len(s.Bootstrap) == 0 {
+		asked := s.listenerFor()
+		s.Bootstrap = []string{reachable(asked.Listen)}
+		r = append(r, s.others(asked)...)
+	}
+	r = append(s.clients(ctx), r...)
 	if s.Local {
 		r = append(r, s.exposure()...)
 		r = append(r, s.permissions()...)
