@@ -26,9 +26,9 @@ Usage:
   kafka-gateway doctor [--config FILE] [flags]
   kafka-gateway doctor --bootstrap HOST:PORT,... [flags]
 
-Without --bootstrap the one listener is asked that the flags about logging in fit. Where an
-authorizer decides, log in as a user who may DESCRIBE the cluster, or how full the disks
-are stays unknown.
+Without --bootstrap the one listener is asked that the flags about logging in fit. Where
+an authorizer decides, log in as a user who may DESCRIBE the cluster, or how full the
+disks are stays unknown.
 
 Flags:
 `,
@@ -50,12 +50,12 @@ Usage:
 	"offsets": `list, export or import offsets.
 
 Usage:
-  kafka-gateway offsets list           the ends of partitions, or the offsets of a time, of
-                                       a running cluster; says more with --help
-  kafka-gateway offsets export [FILE]  write all committed offsets as JSON lines; to standard
-                                       output without a file
-  kafka-gateway offsets import [FILE]  commit what a file of such lines, or standard input,
-                                       says
+  kafka-gateway offsets list           the ends of partitions, or the offsets of a time,
+                                       of a running cluster; says more with --help
+  kafka-gateway offsets export [FILE]  write all committed offsets as JSON lines; to
+                                       standard output without a file
+  kafka-gateway offsets import [FILE]  commit what a file of such lines, or standard
+                                       input, says
 
 Export and import want the gateway stopped.
 `,
