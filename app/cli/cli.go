@@ -150,18 +150,9 @@ func (o *options) do(c *cobra.Command, args []string, work action) error {
 	}
 	if found != nil {
 		err = errors.Join(o.print(c.OutOrStdout(), found), err)
+		o.mention(c.ErrOrStderr(), found)
 	}
 	return err
-}
-
-// refused adds to refusals, which name what was asked for, by which command, and by
-// whom: what is missing is a permission of that user.
-func (o *options) refused(c *cobra.Command, err error) error {
-	end := "; "
-	if strings.Contains(err.Error(), "\n") {
-		end = "\n"
-	}
-	return fmt.Errorf("%w%s%s was asked for by %s", err, end, strings.TrimPrefix(c.CommandPath(), "kafka-gateway "), o.connection.who())
 }
 
 // notYet tells that groups will be there soon: a broker that was just started

@@ -18,12 +18,6 @@ import (
 // everything, which is asked for by no names, stays the error of all of it.
 type cluster struct{ *kadm.Client }
 
-// denied tells that the cluster refused something for want of a permission.
-func denied(err error) bool {
-	var code *kerr.Error
-	return errors.As(plain(err), &code) && strings.HasSuffix(code.Message, "_AUTHORIZATION_FAILED")
-}
-
 // maxNamed is how many things an error names.
 const maxNamed = 5
 
@@ -36,11 +30,16 @@ func about(err error, names ...string) error {
 	if len(names) == 0 {
 		return plain(err)
 	}
+	return fmt.Errorf("%s: %w", list(names), plain(err))
+}
+
+// list writes names, as many as an error may name.
+func list(names []string) string {
 	what := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if more := len(names) - maxNamed; more > 0 {
 		what = fmt.Sprintf("%s and %d more", what, more)
 	}
-	return fmt.Errorf("%s: %w", what, plain(err))
+	return what
 }
 
 // alone asks for each name by itself, after a refusal of all of them. Errors but

@@ -17,3 +17,16 @@ func (c Connection) Who() string { return c.who() }
 
 // Offers is the advice for who logs in by another mechanism.
 func Offers(mechanisms []string) string { return offers(mechanisms) }
+
+// Rights is what each command takes.
+func Rights() map[string]string { return rights }
+
+// Leaves are the names of the commands that do something.
+func Leaves() (leaves []string) {
+	for _, family := range command(nil).Commands() {
+		for _, c := range family.Commands() {
+			leaves = append(leaves, nameOf(c))
+		}
+	}
+	return leaves
+}

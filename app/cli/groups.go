@@ -135,7 +135,7 @@ func groupsDescribe(o *options) *cobra.Command {
 				g = leftBehind(ctx, admin, g)
 			}
 			if err := cmp.Or(g.DescribeErr, g.FetchErr); err != nil {
-				failed = errors.Join(failed, fmt.Errorf("%s: %w", g.Group, err))
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", g.Group, plain(err)))
 				continue
 			}
 			full = append(full, describe(g))
@@ -204,7 +204,7 @@ func describe(g kadm.DescribedGroupLag) groupFull {
 			row.Member = l.Member.MemberID
 		}
 		if l.Err != nil {
-			row.Error = l.Err.Error()
+			row.Error = plain(l.Err).Error()
 		}
 		full.Lag += max(l.Lag, 0)
 		full.Offsets = append(full.Offsets, row)

@@ -73,7 +73,7 @@ func offsetsList(o *options) *cobra.Command {
 			rows, failed := offsetRows{}, error(nil)
 			listed.Each(func(l kadm.ListedOffset) {
 				if l.Err != nil {
-					failed = errors.Join(failed, fmt.Errorf("%s/%d: %w", l.Topic, l.Partition, l.Err))
+					failed = errors.Join(failed, fmt.Errorf("%s/%d: %w", l.Topic, l.Partition, plain(l.Err)))
 					return
 				}
 				rows = append(rows, offsetRow{l.Topic, l.Partition, l.Offset, l.Timestamp})
@@ -109,7 +109,7 @@ func existing(ctx context.Context, admin cluster, names ...string) (kadm.TopicDe
 	found, err := list(ctx, names...)
 	for _, topic := range found.Sorted() {
 		if topic.Err != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", topic.Topic, topic.Err))
+			err = errors.Join(err, fmt.Errorf("%s: %w", topic.Topic, plain(topic.Err)))
 		}
 	}
 	return found, err

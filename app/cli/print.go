@@ -113,7 +113,7 @@ type change struct {
 // note adds an outcome: result when err is nil.
 func (d *done) note(name, result string, err error) {
 	c := change{Name: name, Result: result}
-	if err != nil {
+	if err = plain(err); err != nil {
 		c.Result, c.Error, c.err = "failed", err.Error(), err
 	}
 	*d = append(*d, c)
@@ -143,20 +143,26 @@ func (d done) outcome() (result, error) {
 // because joins an error code and the text that came with it.
 func because(err error, text string) error {
 	var code *kerr.Error
-	if !errors.As(err, &code) || text == "" || text == code.Description {
-		return err
+	if !errors.As(err, &code) || text == "" || text == code.Description || isDenial(code) && repeats(text) {
+		return plain(err)
 	}
 	return explained{code, text}
 }
 
-// explained is an error code with the text that came with it, in place of the one that
-// it always has.
+// explained is an error code with the text that came with it, or none, in place of the
+// one that it always has.
 type explained struct {
 	code *kerr.Error
 	text string
 }
 
-func (e explained) Error() string { return fmt.Sprintf("%s: %s", e.code.Message, e.text) }
+func (e explained) Error() string {
+	if e.text == "" {
+		return e.code.Message
+	}
+	return fmt.Sprintf("%s: %s", e.code.Message, e.text)
+}
+
 func (e explained) Unwrap() error { return e.code }
 
 // plain leaves of an error what people need.
@@ -164,6 +170,9 @@ func plain(err error) error {
 	var shards *kadm.ShardErrors
 	if errors.As(err, &shards) && len(shards.Errs) == 1 {
 		err = shards.Errs[0].Err
+	}
+	if short, ok := brief(err); ok {
+		return short
 	}
 	var op *net.OpError
 	switch {
@@ -181,7 +190,7 @@ func plain(err error) error {
 func named(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return UsageError{fmt.Errorf("%s needs the name of a %s", strings.TrimPrefix(c.CommandPath(), "kafka-gateway "), what)}
+			return UsageError{fmt.Errorf("%s needs the name of a %s", nameOf(c), what)}
 		}
 		for _, arg := range args {
 			if arg == "" {
@@ -199,7 +208,7 @@ func one(what string) cobra.PositionalArgs {
 			return err
 		}
 		if len(args) > 1 {
-			return UsageError{fmt.Errorf("%s takes one %s, not %q too", strings.TrimPrefix(c.CommandPath(), "kafka-gateway "), what, args[1])}
+			return UsageError{fmt.Errorf("%s takes one %s, not %q too", nameOf(c), what, args[1])}
 		}
 		return nil
 	}
@@ -208,7 +217,7 @@ func one(what string) cobra.PositionalArgs {
 // none demands that there are no arguments.
 func none(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return UsageError{fmt.Errorf("%s takes no %q", strings.TrimPrefix(c.CommandPath(), "kafka-gateway "), args[0])}
+		return UsageError{fmt.Errorf("%s takes no %q", nameOf(c), args[0])}
 	}
 	return nil
 }

@@ -1,10 +1,13 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +72,20 @@ func (g guest) run(command string) (out string, refusal error) {
 	return execute(g.t, append(strings.Fields(command), g.flags...)...)
 }
 
+// noted is run of a command that has a note, too.
+func (g guest) noted(command string) (out, errs string, refusal error) {
+	g.t.Helper()
+	var shown, noted bytes.Buffer
+	refusal = cli.Run(g.t.Context(), append(strings.Fields(command), g.flags...), nil, &shown, &noted)
+	return shown.String(), noted.String(), refusal
+}
+
+// Every command says what it takes.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	require.ElementsMatch(t, slices.Collect(maps.Keys(cli.Rights())), cli.Leaves())
+}
+
 // Every refusal says what was refused, of what, and to whom.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
@@ -77,7 +94,6 @@ func TestRefusals(t *testing.T) {
 	for command, want := range map[string]string{
 		"topics describe orders":                                        "orders: " + topic,
 		"topics describe orders herorders":                              "orders: " + topic,
-		"topics describe herorders":                                     "configs of herorders: " + topic,
 		"topics create new":                                             "new: " + topic,
 		"topics create new --dry-run":                                   "new: " + topic,
 		"topics alter orders --set a=1":                                 "orders: " + topic,
@@ -102,11 +118,15 @@ func TestRefusals(t *testing.T) {
 		"groups reset her-herorders -t orders --to-latest":              "orders: " + topic,
 		"groups reset her-herorders -t herorders --to-latest --execute": "her-herorders: " + group,
 	} {
-		_, err := g.run(command)
+		_, _, err := g.noted(command)
 		require.ErrorContains(t, err, want, command)
 		words := strings.Fields(command)
 		require.ErrorContains(t, err, words[0]+" "+words[1]+" was asked for by user carol, logged in by SCRAM-SHA-256", command)
 		require.Equal(t, 1, strings.Count(err.Error(), "carol"), command)
+		require.Equal(t, 1, strings.Count(err.Error(), "AUTHORIZATION_FAILED"), command)
+		require.NotContains(t, err.Error(), "uthorization failed", command)
+		require.NotContains(t, err.Error(), ".;", command)
+		require.Contains(t, err.Error(), "logged in by SCRAM-SHA-256; it takes "+cli.Rights()[words[0]+" "+words[1]]+" (kafka-gateway apis --acl has the table)", command)
 		require.NotContains(t, err.Error(), password)
 	}
 }
@@ -116,13 +136,21 @@ func TestRefusedInPart(t *testing.T) {
 	t.Parallel()
 	g := newGuest(t)
 	var topics []struct{ Topic string }
-	out, err := g.run("topics describe orders herorders --json")
-	require.EqualError(t, err, "orders: TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: [Topic authorization failed.]\n"+
-		"configs of herorders: TOPIC_AUTHORIZATION_FAILED: Not authorized to access topics: [Topic authorization failed.]\n"+
-		"topics describe was asked for by user carol, logged in by SCRAM-SHA-256")
+	const table = "(kafka-gateway apis --acl has the table)"
+	const note = "kafka-gateway: note: configs of herorders are not shown, which takes DESCRIBE_CONFIGS on the topic; " +
+		"asked for by user carol, logged in by SCRAM-SHA-256 " + table + "\n"
+	out, errs, err := g.noted("topics describe orders herorders --json")
+	require.EqualError(t, err, "orders: TOPIC_AUTHORIZATION_FAILED; topics describe was asked for by user carol, logged in by SCRAM-SHA-256; "+
+		"it takes DESCRIBE on the topic, and DESCRIBE_CONFIGS for its configs "+table)
+	require.Equal(t, note, errs)
 	require.NoError(t, json.Unmarshal([]byte(out), &topics))
 	require.Len(t, topics, 1)
 	require.Equal(t, "herorders", topics[0].Topic)
+	require.Contains(t, out, `"configs": null`)
+	out, errs, err = g.noted("topics describe herorders")
+	require.NoError(t, err, "what was asked for is shown")
+	require.Equal(t, note, errs)
+	require.Regexp(t, `(?m)^config +-$`, out)
 	var groups []struct{ Group string }
 	out, err = g.run("groups describe billing her-herorders --json")
 	require.ErrorContains(t, err, "billing: ")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,8 +102,8 @@ func plan(ctx context.Context, admin cluster, c *cobra.Command, group string, fr
 	for _, topic := range topics.Sorted() {
 		for _, p := range topic.Partitions {
 			start, end := starts[topic.Topic][p], ends[topic.Topic][p]
-			if err := errors.Join(start.Err, end.Err); err != nil {
-				return nil, fmt.Errorf("%s/%d: %w", topic.Topic, p, err)
+			if err := cmp.Or(start.Err, end.Err); err != nil {
+				return nil, fmt.Errorf("%s/%d: %w", topic.Topic, p, plain(err))
 			}
 			move := moveRow{Topic: topic.Topic, Partition: p, Before: -1}
 			if at, ok := committed.Lookup(topic.Topic, p); ok {
@@ -214,7 +215,7 @@ func commit(ctx context.Context, admin cluster, group string, moves moveRows) er
 		case !ok:
 			failed = errors.Join(failed, fmt.Errorf("%s/%d: no answer", m.Topic, m.Partition))
 		case answer.Err != nil:
-			failed = errors.Join(failed, fmt.Errorf("%s/%d: %w", m.Topic, m.Partition, answer.Err))
+			failed = errors.Join(failed, fmt.Errorf("%s/%d: %w", m.Topic, m.Partition, plain(answer.Err)))
 		default:
 			moves[i].Done = true
 		}

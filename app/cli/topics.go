@@ -149,7 +149,7 @@ type topicFull struct {
 	Topic      string            `json:"topic"`
 	ID         string            `json:"id"` // as Kafka's tools write it
 	Partitions []partitionRow    `json:"partitions"`
-	Configs    map[string]string `json:"configs"` // those that were set on it
+	Configs    map[string]string `json:"configs"` // those that were set on it; null: the caller may not see them
 }
 
 type partitionRow struct {
@@ -170,6 +170,9 @@ func (all topicsFull) table(t *table) {
 		}
 		t.row("topic", topic.Topic)
 		t.row("id", topic.ID)
+		if topic.Configs == nil {
+			t.row("config", "")
+		}
 		for _, name := range slices.Sorted(maps.Keys(topic.Configs)) {
 			t.row("config", name+"="+topic.Configs[name])
 		}
@@ -178,6 +181,20 @@ func (all topicsFull) table(t *table) {
 			t.row(p.Partition, p.Leader, strings.Trim(fmt.Sprint(p.Replicas), "[]"), p.Start, p.End, p.End-p.Start, size(p.Bytes))
 		}
 	}
+}
+
+// unseen implements partial: configs take a right of their own.
+func (all topicsFull) unseen() string {
+	var topics []string
+	for _, topic := range all {
+		if topic.Configs == nil {
+			topics = append(topics, topic.Topic)
+		}
+	}
+	if topics == nil {
+		return ""
+	}
+	return fmt.Sprintf("configs of %s are not shown, which takes DESCRIBE_CONFIGS on the topic", list(topics))
 }
 
 func topicsDescribe(o *options) *cobra.Command {
@@ -191,7 +208,7 @@ func topicsDescribe(o *options) *cobra.Command {
 			var missing error
 			for _, topic := range found.Sorted() {
 				if topic.Err != nil {
-					missing = errors.Join(missing, fmt.Errorf("%s: %w", topic.Topic, topic.Err))
+					missing = errors.Join(missing, fmt.Errorf("%s: %w", topic.Topic, plain(topic.Err)))
 					delete(found, topic.Topic)
 				}
 			}
@@ -230,6 +247,8 @@ func inFull(ctx context.Context, admin cluster, found kadm.TopicDetails) (topics
 			full.Partitions = append(full.Partitions, row)
 		}
 		switch set, err := configs.On(topic.Topic, nil); {
+		case err == nil && denied(set.Err):
+			full.Configs = nil
 		case err != nil || set.Err != nil:
 			failed = errors.Join(failed, fmt.Errorf("configs of %s: %w", topic.Topic, cmp.Or(err, because(set.Err, set.ErrMessage))))
 		default:
