@@ -122,7 +122,7 @@ func flood(ctx context.Context, t *target, o options, put sink) error {
 		put("anonymous memory, most", "MiB", float64(peak)/(1<<20))
 	}
 	if o.metrics != "" {
-		rest(ctx, o.rest)
+		rest(ctx, 10*o.rest) // a gateway looks for what a peak has left every ten seconds
 		now := t.figures(ctx, o.metrics)
 		for _, f := range runtimeFigures {
 			put(f+" before", "", base[f])

@@ -92,8 +92,8 @@ type Audit interface {
 	// Denied tells of an operation that an authorizer denied to a request of an
 	// API key.
 	Denied(who Requester, key kmsg.Key, op kmsg.ACLOperation, on Resource)
-	// ConnectionRefused tells of a connection that ended before its first request
-	// was served: a TLS handshake that failed, a limit that was reached, a request
-	// before the login. The client's id is empty where no request has told it.
+	// ConnectionRefused tells of a connection that the gateway ended before its first
+	// request was served: a TLS handshake that failed, a limit that was reached, a request
+	// before the login. Those that hang up by themselves are not told of. The client's id is empty where no request has told it.
 	ConnectionRefused(who Requester, why error)
 }
