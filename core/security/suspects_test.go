@@ -26,6 +26,16 @@ func ended(n int, how func(*security.Opening), s *security.Suspects, source neti
 	}
 }
 
+// stalled are connections of a source that wait for their client.
+func stalled(n int, s *security.Suspects, source netip.Addr) (all []*security.Opening) {
+	for range n {
+		o := s.Opens(source)
+		o.Waits()
+		all = append(all, o)
+	}
+	return all
+}
+
 const (
 	good = iota
 	lost
@@ -110,26 +120,21 @@ func TestSuspectsStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := security.TurnsOf(1).Suspects
-		var stalled []*security.Opening
-		for range 8 {
-			o := s.Opens(alice)
-			o.Waits()
-			stalled = append(stalled, o)
-		}
+		waiting := stalled(8, s, alice)
 		time.Sleep(time.Second)
 		require.False(t, s.Has(alice), "they may still come")
 		time.Sleep(time.Second)
 		require.True(t, s.Has(alice))
-		stalled[0].Works()
+		waiting[0].Works()
 		require.False(t, s.Has(alice))
-		stalled[0].Waits()
+		waiting[0].Waits()
 		time.Sleep(2 * time.Second)
 		require.True(t, s.Has(alice))
-		stalled[0].Good()
+		waiting[0].Good()
 		require.False(t, s.Has(alice))
 		ended(1, ways[lost], s, alice)
 		require.True(t, s.Has(alice), "seven stall, one is lost")
-		for _, o := range stalled[1:] {
+		for _, o := range waiting[1:] {
 			o.Good()
 		}
 		require.False(t, s.Has(alice))
@@ -142,12 +147,7 @@ func TestCrowd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := security.TurnsOf(1).Suspects
-		var crowd []*security.Opening
-		for range 1000 {
-			o := s.Opens(alice)
-			o.Waits()
-			crowd = append(crowd, o)
-		}
+		crowd := stalled(1000, s, alice)
 		time.Sleep(900 * time.Millisecond)
 		for _, o := range crowd { // all have done their part, and wait
 			o.Works()
@@ -188,12 +188,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := security.TurnsOf(1).Suspects
-		var stalled []*security.Opening
-		for range 20 {
-			o := s.Opens(alice)
-			o.Waits()
-			stalled = append(stalled, o)
-		}
+		waiting := stalled(20, s, alice)
 		time.Sleep(time.Minute)
 		require.True(t, s.Has(alice))
 		from := netip.MustParseAddr("11.0.0.0")
@@ -202,10 +197,10 @@ func TestSuspectsAreBounded(t *testing.T) {
 			s.Opens(from).Lost()
 		}
 		require.False(t, s.Has(alice))
-		for _, o := range stalled[:10] {
+		for _, o := range waiting[:10] {
 			o.Good()
 		}
-		for _, o := range stalled[10:] {
+		for _, o := range waiting[10:] {
 			o.Lost()
 		}
 		require.False(t, s.Has(alice))

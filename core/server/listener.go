@@ -281,16 +281,23 @@ func (l *listener) refuse(nc net.Conn, why error) {
 		}, why)
 	}
 	s.mu.Lock()
-	told := time.Since(s.toldFull) <= time.Minute
-	if !told {
-		s.toldFull = time.Now()
-	}
+	tell := onceAMinute(&s.toldFull)
 	open := len(s.conns)
 	s.mu.Unlock()
-	if !told {
+	if tell {
 		s.log.Warn("connections are refused: "+why.Error()+" is reached",
 			zap.String("listener", l.cfg.Name), zap.Stringer("client", nc.RemoteAddr()), zap.Int("connections", open))
 	}
+}
+
+// onceAMinute reports whether something is to be told again, which was last told when
+// last says.
+func onceAMinute(last *time.Time) bool {
+	if time.Since(*last) <= time.Minute {
+		return false
+	}
+	*last = time.Now()
+	return true
 }
 
 // auditHost writes a peer's address for the audit, without Kafka's slash.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"go.uber.org/zap"
 
@@ -107,12 +106,9 @@ func (s *Server) turnstile(ctx context.Context, c *conn) *turnstile {
 // tellSuspect logs, once a minute, who is a suspect.
 func (s *Server) tellSuspect(c *conn) {
 	s.mu.Lock()
-	told := time.Since(s.toldSuspect) <= time.Minute
-	if !told {
-		s.toldSuspect = time.Now()
-	}
+	tell := onceAMinute(&s.toldSuspect)
 	s.mu.Unlock()
-	if !told {
+	if tell {
 		s.log.Warn("connections of an address shake hands and are not used, over and over: their handshakes wait for each other",
 			zap.String("listener", c.listener.cfg.Name), zap.Stringer("client", c.from))
 	}

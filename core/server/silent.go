@@ -8,29 +8,26 @@ import (
 // silent is the connections of a listener that have made no request yet. The server's mu
 // guards it.
 type silent struct {
-	all    *list.List // the oldest first
-	crowds map[netip.Addr]*crowd
-	most   *crowd // the largest one, as far as is known: one that has grown less since may be larger
+	all    *list.List                // the oldest first
+	crowds map[netip.Addr]*list.List // those of each address
+	most   *list.List                // the largest one, as far as is known: one that has grown less since may be larger
 }
-
-// crowd is those of one address.
-type crowd struct{ conns *list.List }
 
 // place is where a connection is in the two lists.
 type place struct{ all, crowd *list.Element }
 
 func newSilent() silent {
-	return silent{all: list.New(), crowds: map[netip.Addr]*crowd{}, most: &crowd{list.New()}}
+	return silent{all: list.New(), crowds: map[netip.Addr]*list.List{}, most: list.New()}
 }
 
 func (s *silent) add(c *conn) {
 	of := s.crowds[c.from]
 	if of == nil {
-		of = &crowd{list.New()}
+		of = list.New()
 		s.crowds[c.from] = of
 	}
-	c.silent = &place{s.all.PushBack(c), of.conns.PushBack(c)}
-	if of.conns.Len() > s.most.conns.Len() {
+	c.silent = &place{s.all.PushBack(c), of.PushBack(c)}
+	if of.Len() > s.most.Len() {
 		s.most = of
 	}
 }
@@ -42,8 +39,8 @@ func (s *silent) remove(c *conn) {
 	}
 	of := s.crowds[c.from]
 	s.all.Remove(c.silent.all)
-	of.conns.Remove(c.silent.crowd)
-	if of.conns.Len() == 0 {
+	of.Remove(c.silent.crowd)
+	if of.Len() == 0 {
 		delete(s.crowds, c.from)
 	}
 	c.silent = nil
@@ -65,7 +62,7 @@ func (s *silent) longest() *conn {
 // of is how many there are of an address.
 func (s *silent) of(from netip.Addr) int {
 	if of := s.crowds[from]; of != nil {
-		return of.conns.Len()
+		return of.Len()
 	}
 	return 0
 }
@@ -77,7 +74,7 @@ func (l *listener) makesRoom(from netip.Addr) *conn {
 	if c := l.silent.longest(); c != nil {
 		return c
 	}
-	most := l.silent.most.conns
+	most := l.silent.most
 	if most.Len() < max(leastCrowd, 2*l.silent.of(from)) {
 		return nil
 	}
@@ -96,7 +93,7 @@ func (s *Server) makesRoom(from netip.Addr) (leaver *conn) {
 	}
 	largest := s.listeners[0]
 	for _, l := range s.listeners {
-		if l.silent.most.conns.Len() > largest.silent.most.conns.Len() {
+		if l.silent.most.Len() > largest.silent.most.Len() {
 			largest = l
 		}
 	}

@@ -132,6 +132,20 @@ func createLog(t *testing.T, c Client) {
 	require.NoError(t, (&Journal{client: c, opts: options()}).create(t.Context(), 1))
 }
 
+// darken has the server show nothing of what comes to the log from now on, until the
+// returned function is called.
+func (s *fakeServer) darken() (light func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := s.streams[testStream]["state-1"]
+	log.dark = uint64(len(log.messages))
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		log.dark = 0
+	}
+}
+
 // A server that acknowledges and shows nothing any more ends a journal, and not before
 // it has had time.
 func TestNothingIsReadable(t *testing.T) {
@@ -140,10 +154,7 @@ func TestNothingIsReadable(t *testing.T) {
 		s := newFakeServer()
 		j := open(t, s.connect())
 		set(t, j, "a", "1")
-		s.mu.Lock()
-		log := s.streams[testStream]["state-1"]
-		log.dark = uint64(len(log.messages))
-		s.mu.Unlock()
+		light := s.darken()
 		before := time.Now()
 		err := j.Commit(t.Context(), []Change{{"b", []byte("1")}})
 		require.ErrorIs(t, err, backend.ErrOutcomeUnknown, "it is in the log")
@@ -156,9 +167,7 @@ func TestNothingIsReadable(t *testing.T) {
 
 		_, err = Open(t.Context(), s.connect(), options())
 		require.ErrorIs(t, err, backend.ErrStorage)
-		s.mu.Lock()
-		log.dark = 0
-		s.mu.Unlock()
+		light()
 		require.Equal(t, map[string]string{"a": "1", "b": "1"}, reopen(t, s))
 	})
 }
@@ -170,15 +179,8 @@ func TestReadableLater(t *testing.T) {
 		s := newFakeServer()
 		j := open(t, s.connect())
 		set(t, j, "a", "1")
-		s.mu.Lock()
-		log := s.streams[testStream]["state-1"]
-		log.dark = uint64(len(log.messages))
-		s.mu.Unlock()
-		time.AfterFunc(unreadFor/2, func() {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			log.dark = 0
-		})
+		light := s.darken()
+		time.AfterFunc(unreadFor/2, light)
 		set(t, j, "b", "1")
 		require.NoError(t, j.Close())
 		require.Equal(t, map[string]string{"a": "1", "b": "1"}, reopen(t, s))
