@@ -14,7 +14,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
-	"github.com/iggykafka/gateway/internal/outcome"
+	"github.com/iggykafka/gateway/security/internal/outcome"
 )
 
 // Config says how a List answers.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
-	"github.com/iggykafka/gateway/internal/outcome"
+	"github.com/iggykafka/gateway/security/internal/outcome"
 )
 
 // Quotas are the quotas of the gateway: a security.Quotas and a security.QuotaList.

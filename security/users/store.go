@@ -15,7 +15,7 @@ import (
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/internal/filewatch"
-	"github.com/iggykafka/gateway/internal/outcome"
+	"github.com/iggykafka/gateway/security/internal/outcome"
 )
 
 // kind is what the backend calls the entries.
