@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/distinct"
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
 )
@@ -47,49 +48,28 @@ type work struct {
 }
 
 func plan(req *kmsg.FetchRequest) *work {
-	type topicKey struct {
-		name string
-		id   uuid.UUID
-	}
-	type partitionKey struct {
-		topic int
-		index int32
-	}
 	total := 0
 	for i := range req.Topics {
 		total += len(req.Topics[i].Partitions)
 	}
 	w := &work{byID: req.Version >= 13, entries: make([]entry, 0, total)}
-	// A request for one partition, the usual case, repeats nothing.
-	var topics map[topicKey]int
-	var partitions map[partitionKey]int
-	if total > 1 {
-		topics, partitions = make(map[topicKey]int, len(req.Topics)), make(map[partitionKey]int, total)
-	}
+	once := distinct.New(len(req.Topics), total)
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		if len(t.Partitions) == 0 {
 			continue
 		}
-		at, seen := topics[topicKey{t.Topic, t.TopicID}]
-		if !seen {
-			at = len(w.topics)
-			if total > 1 {
-				topics[topicKey{t.Topic, t.TopicID}] = at
-			}
+		at, first := once.Topic(t.Topic, t.TopicID)
+		if first {
 			w.topics = append(w.topics, t)
 		}
 		for j := range t.Partitions {
 			p := &t.Partitions[j]
-			key := partitionKey{at, p.Partition}
-			if first, again := partitions[key]; again {
-				w.entries[first].ask = p
-				continue
+			if n, first := once.Partition(at, p.Partition); first {
+				w.entries = append(w.entries, entry{topic: at, ask: p})
+			} else {
+				w.entries[n].ask = p
 			}
-			if total > 1 {
-				partitions[key] = len(w.entries)
-			}
-			w.entries = append(w.entries, entry{topic: at, ask: p})
 		}
 	}
 	return w

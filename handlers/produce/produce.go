@@ -25,6 +25,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/distinct"
 	"github.com/iggykafka/gateway/core/errcode"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/record"
@@ -146,52 +147,30 @@ type work struct {
 }
 
 func plan(req *kmsg.ProduceRequest) *work {
-	type topicKey struct {
-		name string
-		id   uuid.UUID
-	}
-	type partitionKey struct {
-		topic int
-		index int32
-	}
 	total := 0
 	for i := range req.Topics {
 		total += len(req.Topics[i].Partitions)
 	}
 	w := &work{entries: make([]entry, 0, total), topic: make([]int, 0, total)}
-	// A request for one partition, the usual case, repeats nothing.
-	var topics map[topicKey]int
-	var partitions map[partitionKey]int
-	if total > 1 {
-		topics, partitions = make(map[topicKey]int, len(req.Topics)), make(map[partitionKey]int, total)
-	}
+	once := distinct.New(len(req.Topics), total)
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		if len(t.Partitions) == 0 {
 			continue
 		}
-		key := topicKey{t.Topic, t.TopicID}
-		at, seen := topics[key]
-		if !seen {
-			at = len(w.topics)
-			if total > 1 {
-				topics[key] = at
-			}
+		at, first := once.Topic(t.Topic, t.TopicID)
+		if first {
 			topic := kmsg.NewProduceResponseTopic()
 			topic.Topic, topic.TopicID = t.Topic, t.TopicID
 			w.topics = append(w.topics, topic)
 		}
 		for _, p := range t.Partitions {
-			key := partitionKey{at, p.Partition}
-			if first, again := partitions[key]; again {
-				w.entries[first].records = p.Records
-				continue
+			if n, first := once.Partition(at, p.Partition); first {
+				w.entries = append(w.entries, entry{topic: t, index: p.Partition, records: p.Records})
+				w.topic = append(w.topic, at)
+			} else {
+				w.entries[n].records = p.Records
 			}
-			if total > 1 {
-				partitions[key] = len(w.entries)
-			}
-			w.entries = append(w.entries, entry{topic: t, index: p.Partition, records: p.Records})
-			w.topic = append(w.topic, at)
 		}
 	}
 	return w
