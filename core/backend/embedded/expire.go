@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/offsetvalue"
 )
 
 // ExpireOffsets implements backend.Groups. keep is called while nothing is held,
@@ -64,7 +65,7 @@ func (s *Store) removeExpired(group string, before time.Time, goes map[uuid.UUID
 		if !ok {
 			return errValue
 		}
-		c, err := decodeOffset(value)
+		c, err := offsetvalue.Decode(value)
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/offsetvalue"
 )
 
 // CommitOffsets implements backend.Offsets. backend.ErrTooLarge for partitions that the
@@ -34,7 +35,7 @@ func (s *Store) CommitOffsets(_ context.Context, group string, commits []backend
 		}
 		change := offsetChange{key: offsetKey(group, c.Partition)}
 		if c.Offset >= 0 {
-			change.value = encodeOffset(c.CommittedOffset)
+			change.value = offsetvalue.Encode(c.CommittedOffset)
 		}
 		changes = append(changes, change)
 	}
@@ -69,7 +70,7 @@ func (s *Store) FetchOffsets(_ context.Context, group string, ps []backend.Parti
 			if !ok {
 				return errValue
 			}
-			c, err := decodeOffset(value)
+			c, err := offsetvalue.Decode(value)
 			found[p] = c
 			return err
 		})
@@ -82,7 +83,7 @@ func (s *Store) FetchOffsets(_ context.Context, group string, ps []backend.Parti
 		if v == nil {
 			continue
 		}
-		c, err := decodeOffset(v)
+		c, err := offsetvalue.Decode(v)
 		if err != nil {
 			return nil, fmt.Errorf("%w: committed offset of group %q: %w", backend.ErrStorage, group, err)
 		}

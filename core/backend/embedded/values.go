@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
-	"time"
-
-	"github.com/iggykafka/gateway/core/backend"
 )
 
 // Values are a version byte, then fixed fields, big-endian. A value of another
@@ -132,27 +129,6 @@ func decodeIndex(key, b []byte) (of segmentID, e entry, err error) {
 		b = b[:plain]
 	}
 	return of, e, numbers(b, &of.base, &e.pos, &e.maxTime)
-}
-
-const offsetValueSize = 1 + 8 + 4 + 8 // and the metadata
-
-func encodeOffset(c backend.CommittedOffset) []byte {
-	b := make([]byte, 0, offsetValueSize+len(c.Metadata))
-	b = binary.BigEndian.AppendUint64(append(b, valueVersion), uint64(c.Offset))
-	b = binary.BigEndian.AppendUint32(b, uint32(c.LeaderEpoch))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.CommitTime.UnixMilli()))
-	return append(b, c.Metadata...)
-}
-
-func decodeOffset(b []byte) (c backend.CommittedOffset, err error) {
-	if len(b) < offsetValueSize || b[0] != valueVersion {
-		return c, errValue
-	}
-	c.Offset = int64(binary.BigEndian.Uint64(b[1:]))
-	c.LeaderEpoch = int32(binary.BigEndian.Uint32(b[9:]))
-	c.CommitTime = time.UnixMilli(int64(binary.BigEndian.Uint64(b[13:])))
-	c.Metadata = string(b[offsetValueSize:])
-	return c, nil
 }
 
 func appendNumbers(b []byte, ns ...int64) []byte {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/journal"
+	"github.com/iggykafka/gateway/core/backend/offsetvalue"
 )
 
 // The states of groups are in the ledger beside their committed offsets, and go into
@@ -105,9 +106,9 @@ func (s *Store) expired(group string, before time.Time, keep func(topic string) 
 		if !ok || t == nil || !s.has(p) {
 			continue // of a topic that is gone; so will it be
 		}
-		c, err := decodeOffset(value)
+		c, err := offsetvalue.Decode(value)
 		if err != nil {
-			return nil, 0, fmt.Errorf("committed offset of group %q: %w", group, err)
+			return nil, 0, fmt.Errorf("%w: committed offset of group %q: %w", backend.ErrStorage, group, err)
 		}
 		if c.CommitTime.Before(before) && (keep == nil || !keep(t.info.Name)) {
 			old = append(old, expiring{key, value})

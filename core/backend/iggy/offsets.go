@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/iggykafka/gateway/core/backend"
 	"github.com/iggykafka/gateway/core/backend/iggy/journal"
+	"github.com/iggykafka/gateway/core/backend/offsetvalue"
 )
 
 // Committed offsets are in the ledger, never in Iggy's own consumer offsets: those
@@ -72,7 +72,7 @@ func (s *Store) CommitOffsets(ctx context.Context, group string, commits []backe
 			}
 			continue
 		}
-		value := encodeOffset(c.CommittedOffset)
+		value := offsetvalue.Encode(c.CommittedOffset)
 		if full && len(value) > len(before) {
 			return fmt.Errorf("%w: what the gateway keeps in Iggy has %d bytes and takes no offsets of further groups and partitions, "+
 				"nor longer metadata; delete groups that are not used", backend.ErrTooLarge, s.opts.maxLedger)
@@ -109,9 +109,9 @@ func (s *Store) FetchOffsets(_ context.Context, group string, ps []backend.Parti
 		if !s.has(p) {
 			return nil
 		}
-		c, err := decodeOffset(value)
+		c, err := offsetvalue.Decode(value)
 		if err != nil {
-			return fmt.Errorf("committed offset of group %q: %w", group, err)
+			return fmt.Errorf("%w: committed offset of group %q: %w", backend.ErrStorage, group, err)
 		}
 		found[p] = c
 		return nil
@@ -163,28 +163,4 @@ func (s *Store) DeleteOffsets(ctx context.Context, group string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.commitPatience)
 	defer cancel()
 	return s.commitAll(ctx, changes)
-}
-
-const (
-	offsetVersion   = 1
-	offsetValueSize = 1 + 8 + 4 + 8 // and the metadata
-)
-
-func encodeOffset(c backend.CommittedOffset) []byte {
-	b := make([]byte, 0, offsetValueSize+len(c.Metadata))
-	b = binary.BigEndian.AppendUint64(append(b, offsetVersion), uint64(c.Offset))
-	b = binary.BigEndian.AppendUint32(b, uint32(c.LeaderEpoch))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.CommitTime.UnixMilli()))
-	return append(b, c.Metadata...)
-}
-
-func decodeOffset(b []byte) (c backend.CommittedOffset, err error) {
-	if len(b) < offsetValueSize || b[0] != offsetVersion {
-		return c, fmt.Errorf("%w: a value that this version cannot read", backend.ErrStorage)
-	}
-	c.Offset = int64(binary.BigEndian.Uint64(b[1:]))
-	c.LeaderEpoch = int32(binary.BigEndian.Uint32(b[9:]))
-	c.CommitTime = time.UnixMilli(int64(binary.BigEndian.Uint64(b[13:])))
-	c.Metadata = string(b[offsetValueSize:])
-	return c, nil
 }
