@@ -10,18 +10,12 @@ import (
 // DeleteTopic implements backend.Topics. Once the keys are gone, so is the
 // topic; its files follow, now or at the next start.
 func (s *Store) DeleteTopic(_ context.Context, id uuid.UUID) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.life.RUnlock()
-	s.admin.Lock()
-	defer s.admin.Unlock()
-	t, err := s.topicByID(id)
-	if err != nil {
-		return err
-	}
+	return s.changeTopic(id, s.deleteTopic)
+}
+
+func (s *Store) deleteTopic(t *topic) error {
 	s.committing.Lock()
-	err = s.forgetTopic(t)
+	err := s.forgetTopic(t)
 	if err == nil {
 		s.mu.Lock()
 		delete(s.byName, t.name)
@@ -45,7 +39,7 @@ func (s *Store) DeleteTopic(_ context.Context, id uuid.UUID) error {
 		p.mu.Unlock()
 		p.w.Unlock()
 	}
-	if err := s.removeFiles(id); err != nil {
+	if err := s.removeFiles(t.id); err != nil {
 		s.log.Warn("files of a deleted topic are left; the next start tries again",
 			zap.String("topic", t.name), zap.String("dir", t.dir), cause(err))
 	}

@@ -153,8 +153,8 @@ func (s *Store) mayGrow(more int32) error {
 	return s.keeper.room()
 }
 
-// GrowTopic implements backend.Topics.
-func (s *Store) GrowTopic(_ context.Context, id uuid.UUID, total int32) error {
+// changeTopic runs change while no topic is created, changed or deleted elsewhere.
+func (s *Store) changeTopic(id uuid.UUID, change func(*topic) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -165,53 +165,52 @@ func (s *Store) GrowTopic(_ context.Context, id uuid.UUID, total int32) error {
 	if err != nil {
 		return err
 	}
-	info := t.info.Load()
-	if total <= info.Partitions {
-		return backend.ErrPartitionCount
-	}
-	if err := s.mayGrow(total - info.Partitions); err != nil {
-		return err
-	}
-	v := topicValue{Name: t.name, Partitions: total, Overrides: info.Overrides}
-	if err := s.storeTopic(t, v); err != nil {
-		return err
-	}
-	// Partitions first: nobody may be told of one that cannot be found.
-	s.grow(t, total)
-	s.partitions += int(total - info.Partitions)
-	s.republish(t, v)
-	return nil
+	return change(t)
+}
+
+// GrowTopic implements backend.Topics.
+func (s *Store) GrowTopic(_ context.Context, id uuid.UUID, total int32) error {
+	return s.changeTopic(id, func(t *topic) error {
+		info := t.info.Load()
+		if total <= info.Partitions {
+			return backend.ErrPartitionCount
+		}
+		if err := s.mayGrow(total - info.Partitions); err != nil {
+			return err
+		}
+		v := topicValue{Name: t.name, Partitions: total, Overrides: info.Overrides}
+		if err := s.storeTopic(t, v); err != nil {
+			return err
+		}
+		// Partitions first: nobody may be told of one that cannot be found.
+		s.grow(t, total)
+		s.partitions += int(total - info.Partitions)
+		s.republish(t, v)
+		return nil
+	})
 }
 
 // AlterTopic implements backend.Topics.
 func (s *Store) AlterTopic(_ context.Context, id uuid.UUID, change func(map[string]string) (map[string]string, error)) error {
-	if err := s.enter(); err != nil {
-		return err
-	}
-	defer s.life.RUnlock()
-	s.admin.Lock()
-	defer s.admin.Unlock()
-	t, err := s.topicByID(id)
-	if err != nil {
-		return err
-	}
-	info := t.info.Load()
-	overrides, err := change(info.Overrides)
-	if err != nil {
-		return err
-	}
-	if maps.Equal(overrides, info.Overrides) {
+	return s.changeTopic(id, func(t *topic) error {
+		info := t.info.Load()
+		overrides, err := change(info.Overrides)
+		if err != nil {
+			return err
+		}
+		if maps.Equal(overrides, info.Overrides) {
+			return nil
+		}
+		if err := s.keeper.room(); err != nil {
+			return err
+		}
+		v := topicValue{Name: t.name, Partitions: info.Partitions, Overrides: maps.Clone(overrides)}
+		if err := s.storeTopic(t, v); err != nil {
+			return err
+		}
+		s.republish(t, v)
 		return nil
-	}
-	if err := s.keeper.room(); err != nil {
-		return err
-	}
-	v := topicValue{Name: t.name, Partitions: info.Partitions, Overrides: maps.Clone(overrides)}
-	if err := s.storeTopic(t, v); err != nil {
-		return err
-	}
-	s.republish(t, v)
-	return nil
+	})
 }
 
 func (s *Store) republish(t *topic, v topicValue) {
