@@ -158,7 +158,13 @@ func (c *conn) work(t *turn) error {
 	if !c.state.CompareAndSwap(idle, busy) {
 		return errShutdown
 	}
+	if c.stranger() {
+		c.opening.Works()
+	}
 	err := c.answer(t)
+	if err == nil && c.stranger() {
+		c.opening.Waits() // whoever reads may have begun to long ago
+	}
 	c.idleSince.Store(int64(c.age()))
 	c.state.Store(idle)
 	if err == nil && c.s.draining.Load() {
@@ -248,9 +254,6 @@ func (c *conn) unmuted() {
 
 // read reads the next request.
 func (c *conn) read(t *turn) error {
-	if c.stranger() && c.state.Load() != busy {
-		c.opening.Waits()
-	}
 	if err := c.await(); err != nil {
 		return err
 	}
@@ -276,8 +279,6 @@ func (c *conn) read(t *turn) error {
 	}
 	if c.caller.Session == nil {
 		c.begins()
-	} else if c.stranger() {
-		c.opening.Works()
 	}
 	c.s.metrics.received.Add(float64(wire.PrefixSize + size))
 	return nil

@@ -183,12 +183,14 @@ func TestNoSuspects(t *testing.T) {
 			case "open":
 				time.Sleep(2 * lookAhead)
 				call.Login.Authenticate(t.Context(), []byte("open"))
+			case "stall":
+				time.Sleep(2 * lookAhead) // another goroutine reads on
 			case "wrong":
 				call.Login.Authenticate(t.Context(), []byte("wrong"))
 			}
 			return kmsg.NewPtrHeartbeatResponse(), nil
 		})
-	for how, want := range map[string]bool{"away": false, "bug": false, "slow": false, "open": false, "wrong": true, "": true} {
+	for how, want := range map[string]bool{"away": false, "bug": false, "slow": false, "open": false, "stall": true, "wrong": true, "": true} {
 		synctest.Test(t, func(t *testing.T) {
 			r := pipesWith(t, []Option{(&greeting{}).protocol(true), WithLogins(&logins{})}, byGreeting, broken)
 			r.computing = security.TurnsOf(1)
