@@ -114,6 +114,34 @@ func TestCrowdsAreDisplaced(t *testing.T) {
 	})
 }
 
+// Of several crowds it is the largest each time, also when it was not at first.
+func TestTheLargestCrowdIsDisplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const one, other = leastCrowd + 4, leastCrowd + 3
+		r := pipesWith(t, nil, func(c *Config) { c.MaxConnections = one + other }, newParked().handlers()...)
+		for _, crowd := range []struct {
+			from string
+			size int
+		}{{"10.0.0.2", one}, {"10.0.0.3", other}} {
+			for range crowd.size {
+				r.pipeFrom(crowd.from)
+			}
+		}
+		synctest.Wait()
+		for range one + other - 2*(leastCrowd-1) { // until there is no crowd any more
+			r.pipeFrom("10.0.0.4").ask(quick(0), 4)
+		}
+		r.pipeFrom("10.0.0.4").expectClosed()
+		r.mu.Lock()
+		for _, from := range []string{"10.0.0.2", "10.0.0.3"} {
+			require.Equal(t, leastCrowd-1, r.listeners[0].silent.count(netip.MustParseAddr(from)), from)
+		}
+		r.mu.Unlock()
+		time.Sleep(time.Minute)
+	})
+}
+
 // A client that works on its login is displaced, too, whatever its state.
 func TestLoginsAreDisplaced(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"container/heap"
 	"container/list"
 	"net/netip"
 )
@@ -8,28 +9,50 @@ import (
 // silent is the connections of a listener that have made no request yet. The server's mu
 // guards it.
 type silent struct {
-	all    *list.List                // the oldest first
-	crowds map[netip.Addr]*list.List // those of each address
-	most   *list.List                // the largest one, as far as is known: one that has grown less since may be larger
+	all   *list.List // the oldest first
+	of    map[netip.Addr]*crowd
+	sized crowds // the same, the largest first
 }
 
-// place is where a connection is in the two lists.
+// crowd is the silent connections of one address, the oldest first.
+type crowd struct {
+	*list.List
+	at int // in crowds
+}
+
+// crowds is a heap of container/heap.
+type crowds []*crowd
+
+func (c crowds) Len() int           { return len(c) }
+func (c crowds) Less(i, j int) bool { return c[i].List.Len() > c[j].List.Len() }
+func (c crowds) Swap(i, j int)      { c[i], c[j] = c[j], c[i]; c[i].at, c[j].at = i, j }
+
+// Push implements heap.Interface.
+func (c *crowds) Push(x any) { x.(*crowd).at = len(*c); *c = append(*c, x.(*crowd)) }
+
+// Pop implements heap.Interface.
+func (c *crowds) Pop() any {
+	last := len(*c) - 1
+	x := (*c)[last]
+	(*c)[last] = nil
+	*c = (*c)[:last]
+	return x
+}
+
+// place is where a connection is in the lists.
 type place struct{ all, crowd *list.Element }
 
-func newSilent() silent {
-	return silent{all: list.New(), crowds: map[netip.Addr]*list.List{}, most: list.New()}
-}
+func newSilent() silent { return silent{all: list.New(), of: map[netip.Addr]*crowd{}} }
 
 func (s *silent) add(c *conn) {
-	of := s.crowds[c.from]
+	of := s.of[c.from]
 	if of == nil {
-		of = list.New()
-		s.crowds[c.from] = of
+		of = &crowd{List: list.New()}
+		s.of[c.from] = of
+		heap.Push(&s.sized, of)
 	}
 	c.silent = &place{s.all.PushBack(c), of.PushBack(c)}
-	if of.Len() > s.most.Len() {
-		s.most = of
-	}
+	heap.Fix(&s.sized, of.at)
 }
 
 // remove takes a connection out, if it is in.
@@ -37,13 +60,32 @@ func (s *silent) remove(c *conn) {
 	if c.silent == nil {
 		return
 	}
-	of := s.crowds[c.from]
+	of := s.of[c.from]
 	s.all.Remove(c.silent.all)
 	of.Remove(c.silent.crowd)
-	if of.Len() == 0 {
-		delete(s.crowds, c.from)
+	if of.Len() > 0 {
+		heap.Fix(&s.sized, of.at)
+	} else {
+		heap.Remove(&s.sized, of.at)
+		delete(s.of, c.from)
 	}
 	c.silent = nil
+}
+
+// count is how many there are of an address.
+func (s *silent) count(from netip.Addr) int {
+	if of := s.of[from]; of != nil {
+		return of.Len()
+	}
+	return 0
+}
+
+// most is how many there are of the address with the most.
+func (s *silent) most() int {
+	if len(s.sized) == 0 {
+		return 0
+	}
+	return s.sized[0].Len()
 }
 
 // longest returns the connection that has been silent for the longest time, if that is
@@ -59,14 +101,6 @@ func (s *silent) longest() *conn {
 	return nil
 }
 
-// of is how many there are of an address.
-func (s *silent) of(from netip.Addr) int {
-	if of := s.crowds[from]; of != nil {
-		return of.Len()
-	}
-	return 0
-}
-
 // makesRoom returns the connection of the listener that has to go for one from an address;
 // nil if there is none. A few addresses that take all places, each for less than
 // displaceAfter, must not keep out the others: their crowds make room sooner.
@@ -74,11 +108,10 @@ func (l *listener) makesRoom(from netip.Addr) *conn {
 	if c := l.silent.longest(); c != nil {
 		return c
 	}
-	most := l.silent.most
-	if most.Len() < max(leastCrowd, 2*l.silent.of(from)) {
+	if l.silent.most() < max(leastCrowd, 2*l.silent.count(from)) {
 		return nil
 	}
-	return most.Front().Value.(*conn)
+	return l.silent.sized[0].Front().Value.(*conn)
 }
 
 // makesRoom is the same of all listeners.
@@ -93,7 +126,7 @@ func (s *Server) makesRoom(from netip.Addr) (leaver *conn) {
 	}
 	largest := s.listeners[0]
 	for _, l := range s.listeners {
-		if l.silent.most.Len() > largest.silent.most.Len() {
+		if l.silent.most() > largest.silent.most() {
 			largest = l
 		}
 	}
