@@ -35,8 +35,8 @@ const (
 type limiter struct {
 	perSource   int
 	delay, most time.Duration
-	all         chan struct{}
-	lane        chan struct{} // of suspects; one place, which handshakes must not wait for
+	all         security.Places
+	lane        security.Places // of suspects; one place, which handshakes must not wait for
 	others      *security.Suspects
 
 	mu       sync.Mutex
@@ -46,7 +46,7 @@ type limiter struct {
 
 // source is the queue of one address.
 type source struct {
-	slots chan struct{}
+	slots security.Places
 	users int // in work and waiting
 }
 
@@ -63,7 +63,8 @@ func newLimiter(c Config, others *security.Suspects) *limiter {
 	}
 	return &limiter{
 		perSource: c.MaxLoginsPerAddress, delay: c.FailureDelay, most: c.MaxFailureDelay,
-		all: make(chan struct{}, c.MaxLogins), lane: make(chan struct{}, 1), others: others, sources: map[netip.Addr]*source{}, failures: remembered,
+		all: make(security.Places, c.MaxLogins), lane: make(security.Places, 1), others: others,
+		sources: map[netip.Addr]*source{}, failures: remembered,
 	}
 }
 
@@ -79,24 +80,21 @@ type turn struct {
 // enter waits for the turn of a token from host; leave ends it. The error is that
 // of ctx.
 func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
-	if err := ctx.Err(); err != nil { // select may not look at it
-		return nil, err
-	}
 	from := security.Source(host)
 	own := l.join(from)
-	if err := take(ctx, own.slots); err != nil {
+	if err := own.slots.Take(ctx); err != nil {
 		l.part(from, own)
 		return nil, err
 	}
 	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from)}
 	if t.suspect {
-		if err := take(ctx, l.lane); err != nil {
-			<-own.slots
+		if err := l.lane.Take(ctx); err != nil {
+			own.slots.Give()
 			l.part(from, own)
 			return nil, err
 		}
 	}
-	if err := take(ctx, l.all); err != nil {
+	if err := l.all.Take(ctx); err != nil {
 		t.done(0)
 		return nil, err
 	}
@@ -104,19 +102,9 @@ func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
 	return t, nil
 }
 
-// take waits for a place.
-func take(ctx context.Context, places chan struct{}) error {
-	select {
-	case places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // leave ends the turn. After a wrong guess of a suspect the others wait a while.
 func (t *turn) leave(guessed bool) {
-	<-t.limiter.all
+	t.limiter.all.Give()
 	rest := time.Duration(0)
 	if guessed {
 		rest = min(suspectRest*time.Since(t.began), longestRest)
@@ -128,11 +116,11 @@ func (t *turn) done(rest time.Duration) {
 	l := t.limiter
 	switch {
 	case t.suspect && rest > 0:
-		time.AfterFunc(rest, func() { <-l.lane })
+		time.AfterFunc(rest, l.lane.Give)
 	case t.suspect:
-		<-l.lane
+		l.lane.Give()
 	}
-	<-t.own.slots
+	t.own.slots.Give()
 	l.part(t.source, t.own)
 }
 
@@ -141,7 +129,7 @@ func (l *limiter) join(from netip.Addr) *source {
 	defer l.mu.Unlock()
 	s := l.sources[from]
 	if s == nil {
-		s = &source{slots: make(chan struct{}, l.perSource)}
+		s = &source{slots: make(security.Places, l.perSource)}
 		l.sources[from] = s
 	}
 	s.users++

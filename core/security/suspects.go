@@ -13,7 +13,7 @@ import (
 // have a lane of their own in front of the [Turns], and all of them together get a quarter of the time there. It is safe for concurrent
 // use.
 type Suspects struct {
-	lane  chan struct{}
+	lane  Places
 	began time.Time
 
 	mu    sync.Mutex
@@ -48,20 +48,20 @@ type openings struct {
 
 func newSuspects(places int) *Suspects {
 	known, _ := simplelru.NewLRU[netip.Addr, *openings](knownOpenings, nil) // fails for sizes below 1 only
-	return &Suspects{lane: make(chan struct{}, places), began: time.Now(), known: known}
+	return &Suspects{lane: make(Places, places), began: time.Now(), known: known}
 }
 
 // Take waits for a place in the lane, in the order of arrival, and comes before [Turns.Take]. The error is that of ctx, which ended
 // before; else Give has to follow.
-func (s *Suspects) Take(ctx context.Context) error { return take(ctx, s.lane) }
+func (s *Suspects) Take(ctx context.Context) error { return s.lane.Take(ctx) }
 
 // Give gives the place back, after a rest where the turn used a processor.
 func (s *Suspects) Give(used time.Duration) {
 	if used <= 0 {
-		<-s.lane
+		s.lane.Give()
 		return
 	}
-	time.AfterFunc(min(suspectRest*used, longestRest), func() { <-s.lane })
+	time.AfterFunc(min(suspectRest*used, longestRest), s.lane.Give)
 }
 
 // Has reports whether a source ([SourceOf]) is a suspect: eight of its openings or more, and more than half of them, were lost, or
@@ -172,19 +172,17 @@ func (o *Opening) Lost() { o.ends(func(of *openings) { of.lost++ }) }
 
 // Left notes that the client went away, or that its time was over. That is lost, too, unless it had been kept waiting.
 func (o *Opening) Left() {
-	o.suspects.mu.Lock()
-	kept := !o.waits && time.Since(o.working) > keptWaiting
-	o.suspects.mu.Unlock()
-	if kept {
-		o.Void()
-		return
-	}
-	o.Lost()
+	o.ends(func(of *openings) {
+		if o.waits || time.Since(o.working) <= keptWaiting {
+			of.lost++
+		}
+	})
 }
 
 // Void notes that the connection ended through no fault of the client.
 func (o *Opening) Void() { o.ends(func(*openings) {}) }
 
+// ends has the opening counted, once.
 func (o *Opening) ends(count func(*openings)) {
 	o.suspects.mu.Lock()
 	defer o.suspects.mu.Unlock()
@@ -193,9 +191,9 @@ func (o *Opening) ends(count func(*openings)) {
 	}
 	o.over = true
 	of := o.suspects.of(o.source)
+	count(of)
 	if o.waits {
 		o.works(of)
 	}
-	count(of)
 	of.bound()
 }

@@ -23,7 +23,7 @@ func computingEach(all *security.Turns) int { return max(1, all.Most()/2) }
 // turnstile lets one connection compute in its turn.
 type turnstile struct {
 	ctx     context.Context
-	own     chan struct{} // the places of the address
+	own     security.Places // of the address
 	all     *security.Turns
 	opening *security.Opening
 	suspect func() bool // whether the address is one
@@ -40,13 +40,11 @@ func (t *turnstile) enter() error {
 		return nil
 	}
 	t.opening.Works()
-	select {
-	case t.own <- struct{}{}:
-	case <-t.ctx.Done():
-		return t.ctx.Err()
+	if err := t.own.Take(t.ctx); err != nil {
+		return err
 	}
 	if err := t.advance(); err != nil {
-		<-t.own
+		t.own.Give()
 		return err
 	}
 	t.inside, t.used, t.began = true, true, time.Now()
@@ -83,7 +81,7 @@ func (t *turnstile) leave() {
 	t.opening.Waits()
 	t.all.Give()
 	t.giveLane(time.Since(t.began))
-	<-t.own
+	t.own.Give()
 }
 
 func (t *turnstile) giveLane(used time.Duration) {
