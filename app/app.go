@@ -62,6 +62,7 @@ type program struct {
 // run does what the command line says and returns the exit code. What went
 // wrong has been written to p.err by then, a fault a line.
 func (p program) run(ctx context.Context) int {
+	p.args = helpAfter(p.args)
 	if managing(p.args) {
 		return p.manage(ctx)
 	}

@@ -60,17 +60,17 @@ func parseLine(args []string) (line, error) {
 	if err := set.Parse(args); err != nil {
 		return l, err
 	}
-	if l.help { // whatever else the line says
-		if words := set.Args(); len(words) > 0 {
-			l.command = words[0]
-		}
-		return l, nil
-	}
-	if words := set.Args(); len(words) > 0 {
+	words := set.Args()
+	if len(words) > 0 {
 		l.command = words[0]
 		if !slices.Contains(commands[:], l.command) {
 			return l, fmt.Errorf("unknown command %q; commands are %s", l.command, strings.Join(commands[:], ", "))
 		}
+	}
+	if l.help { // whatever else the line says
+		return l, nil
+	}
+	if len(words) > 0 {
 		words = words[1:]
 		switch l.command {
 		case "offsets":

@@ -39,7 +39,7 @@ Usage:
   kafka-gateway scram NAME        make the lines of sasl.users_file that let NAME log in;
                                   says more with --help
   kafka-gateway version           print how this program was built
-  kafka-gateway help              print this, as --help does
+  kafka-gateway help [COMMAND]    print this, or what the command's --help does
 
 Configuration:
   --config FILE reads a YAML file. The environment overrides the file, flags override

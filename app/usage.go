@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -64,6 +65,16 @@ Export and import want the gateway stopped.
 Usage:
   kafka-gateway version
 `,
+}
+
+// helpAfter returns a command line in which the wish for help comes last, where the
+// command that reads it looks for it: "help topics create" and "--help topics create"
+// are "topics create --help".
+func helpAfter(args []string) []string {
+	if len(args) < 2 || strings.HasPrefix(args[1], "-") || !slices.Contains([]string{"help", "--help", "-h"}, args[0]) {
+		return args
+	}
+	return append(slices.Clone(args[1:]), "--help")
 }
 
 // usage writes what --help prints of a command: its own page, or that of the program with

@@ -33,3 +33,25 @@ func TestHelpOfACommand(t *testing.T) {
 		}
 	}
 }
+
+// "help COMMAND" is "COMMAND --help", of nested commands, too, and so is --help in front.
+func TestHelpInFront(t *testing.T) {
+	t.Parallel()
+	nested := []string{"topics create", "groups reset", "offsets list", "offsets import", "topics create --partitions 3"}
+	for _, command := range append(nested, commands[:]...) {
+		words := strings.Fields(command)
+		want := execute(append(words, "--help")...)
+		require.Equal(t, exitOK, want.code, command)
+		require.Contains(t, want.out, words[0], command)
+		for _, front := range []string{"help", "--help", "-h"} {
+			require.True(t, want == execute(append([]string{front}, words...)...), "%s %s", front, command)
+		}
+	}
+	require.Contains(t, execute("help", "topics", "create").out, "kafka-gateway topics create TOPIC... [flags]")
+	require.Contains(t, execute("help", "doctor").out, "kafka-gateway doctor --bootstrap")
+	for _, line := range []string{"help lists", "lists --help", "--help lists"} {
+		require.Equal(t, outcome{exitUsage, "", `kafka-gateway: unknown command "lists"; commands are ` +
+			"serve, topics, groups, offsets, scram, doctor, apis, config, version, help; see kafka-gateway --help\n"}, execute(strings.Fields(line)...), line)
+	}
+	require.True(t, execute("--help") == execute("help", "--node_id", "7"), "a flag is no command")
+}
