@@ -95,9 +95,21 @@ func (l *loaded) apply(src source, fields map[string]field, faults *Faults) {
 		case isSection(key, fields):
 			faults.add("%s: is a section; set the keys in it, such as %s (%s)", key, firstOf(key, fields), src.origin(key))
 		default:
-			faults.add("%s: unknown key; `kafka-gateway config` lists all keys (%s)", key, src.origin(key))
+			faults.add("%s: unknown key; %s (%s)", key, instead(key, fields), src.origin(key))
 		}
 	}
+}
+
+// instead says what to write for a key that there is not: the one that differs from it by
+// dots and underscores alone, as where a variable nests by one underscore, or where to look.
+func instead(key string, fields map[string]field) string {
+	bare := strings.NewReplacer(".", "", "_", "")
+	for known := range fields {
+		if bare.Replace(known) == bare.Replace(key) {
+			return fmt.Sprintf("write %s, which is %s in the environment", known, envName(known))
+		}
+	}
+	return "`kafka-gateway config` lists all keys"
 }
 
 // isSection reports whether some field's name continues key.

@@ -104,7 +104,7 @@ admin:
 		`fetch: is a section; set the keys in it, such as fetch.max_bytes (file ` + path + `)`,
 		`groups.min_session_timeout: "5" is not a duration; write a number and a unit, such as 500ms, 30s, 5m or 24h (file ` + path + `)`,
 		"storage.folder: unknown key; `kafka-gateway config` lists all keys (file " + path + `)`,
-		"storage_dir: unknown key; `kafka-gateway config` lists all keys (env KAFKA_GATEWAY_STORAGE_DIR)",
+		"storage_dir: unknown key; write storage.dir, which is KAFKA_GATEWAY_STORAGE__DIR in the environment (env KAFKA_GATEWAY_STORAGE_DIR)",
 		`topics.auto_create: "perhaps" is not true or false (env KAFKA_GATEWAY_TOPICS__AUTO_CREATE)`,
 		`message.max_bytes: "12 parsecs" is not a size; write bytes, such as 1048576, or a number and a unit: KiB, MiB or GiB (flag --message.max_bytes)`,
 		`node_id: "99999999999" is not a whole number from 0 to 2147483647 (flag --node_id)`,
