@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend"
+	"github.com/iggykafka/gateway/core/backend/chosen"
 	"github.com/iggykafka/gateway/core/backend/iggy/journal"
 	"github.com/iggykafka/gateway/core/backend/offsetfile"
 	"github.com/iggykafka/gateway/core/server"
@@ -90,6 +93,9 @@ func refused(name string, err error) error {
 // nothing listens. It closes the backend when work has ended. A signal ends
 // everything there and then.
 func (p program) withStore(ctx context.Context, l loaded, work func(context.Context, backend.Backend) error) error {
+	if err := l.hasStore(); err != nil {
+		return err
+	}
 	log, closeLog, err := p.openLog(l)
 	if err != nil {
 		return err
@@ -125,6 +131,23 @@ func (p program) withStore(ctx context.Context, l loaded, work func(context.Cont
 	}
 	cancel()
 	return errors.Join(err, p.stop(app, stopGrace))
+}
+
+// hasStore refuses a folder that is not there, as where a relative storage.dir is looked for
+// from another folder than the gateway's: to make an empty store of it would look as if
+// nobody had committed anything.
+func (l loaded) hasStore() error {
+	if l.Storage.Backend != string(chosen.Embedded) {
+		return nil
+	}
+	if _, err := os.Stat(l.Storage.Dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil // others are told of when the store is opened
+	}
+	folder, err := filepath.Abs(l.Storage.Dir)
+	if err != nil {
+		folder = l.Storage.Dir
+	}
+	return fmt.Errorf("storage.dir: there is no store in %s: name that of the gateway, by its configuration (--config) or by --storage.dir", folder)
 }
 
 // ofAnother says of a store that a gateway holds that this one has to be stopped.

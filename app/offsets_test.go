@@ -45,6 +45,17 @@ const someOffsets = `{"group":"billing","topic":"orders","partition":0,"offset":
 {"group":"shipping","topic":"orders","partition":1,"offset":1,"time":"2026-01-02T15:04:05Z"}
 `
 
+// A folder without a store is not made one: an export of nothing would pass for that of
+// the gateway, whose folder is another.
+func TestOffsetsOfNoStore(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	for _, command := range []string{"export", "import"} {
+		require.Equal(t, outcome{exitFailed, "", "kafka-gateway: storage.dir: there is no store in " + folder +
+			": name that of the gateway, by its configuration (--config) or by --storage.dir\n"}, offsets(t, folder, someOffsets, command))
+		require.NoDirExists(t, folder)
+	}
+}
+
 func TestOffsetsInAndOut(t *testing.T) {
 	folder := t.TempDir()
 	makeTopic(t, folder)
