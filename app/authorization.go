@@ -15,7 +15,6 @@ import (
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/server"
 	"github.com/iggykafka/gateway/security/authorizer"
-	"github.com/iggykafka/gateway/security/iggyusers"
 	"github.com/iggykafka/gateway/security/plain"
 )
 
@@ -75,8 +74,14 @@ func (l loaded) warnOfUnused(log *zap.Logger) {
 
 // warnOfNobody tells of a gateway that asks for logins which nobody can have yet.
 func (l loaded) warnOfNobody(ctx context.Context, log *zap.Logger, users security.ScramCredentials) {
-	elsewhere := l.SASL.OAuthBearer.JWKS != "" ||
-		l.SASL.Plain.Passwords == iggyusers.Name || l.SASL.Plain.Passwords == plain.Auto && l.Storage.Backend == string(chosen.Iggy)
+	elsewhere := l.SASL.OAuthBearer.JWKS != ""
+	switch l.SASL.Plain.Passwords {
+	case plain.Scram:
+	case plain.Auto:
+		elsewhere = elsewhere || l.Storage.Backend == string(chosen.Iggy)
+	default: // of an Iggy server, or of a module that has users of its own
+		elsewhere = true
+	}
 	if users == nil || elsewhere || !slices.ContainsFunc(l.Server.All(), l.asksForLogins) {
 		return
 	}

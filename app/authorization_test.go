@@ -92,6 +92,7 @@ func TestNoUsersIsToldOf(t *testing.T) {
 		{sasl(), &securitytest.Users{}, true},
 		{sasl("sasl.plain.passwords", "scram", "storage.backend", "iggy"), &securitytest.Users{}, true},
 		{sasl("storage.backend", "iggy"), &securitytest.Users{}, false},
+		{sasl("sasl.plain.passwords", "mine"), &securitytest.Users{}, false}, // of another module
 		{sasl("sasl.plain.passwords", "iggy", "storage.backend", "iggy"), &securitytest.Users{}, false},
 		{sasl("sasl.oauthbearer.jwks", "keys.json", "sasl.oauthbearer.expected_issuer", "i", "sasl.oauthbearer.expected_audience", "a"), &securitytest.Users{}, false},
 		{sasl(), some, false},
