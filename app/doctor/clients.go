@@ -135,6 +135,36 @@ func (s Setup) others(asked Listener) []Finding {
 		"ask the others, as their clients do, by --bootstrap with flags such as --ca and --user")}
 }
 
+// unasked is what is found where no listener is for who neither encrypts nor logs in: to
+// ask one all the same would tell nothing of it, and leave a line in the audit. Whether
+// somebody listens there is seen.
+func (s Setup) unasked(ctx context.Context, at Listener) Finding {
+	const check = "reachable"
+	dialer := net.Dialer{Timeout: patience}
+	conn, err := dialer.DialContext(ctx, "tcp", reachable(at.Listen))
+	if err != nil {
+		return found(check, Fail, fmt.Sprintf("nobody listens on %s (%s): %v", at.Listen, at.Key, cause(err)), "start the gateway")
+	}
+	_ = conn.Close()
+	var flags []string
+	if at.Encrypted() {
+		flags = append(flags, "--ca FILE")
+	}
+	if at.asks() {
+		flags = append(flags, "--user NAME --password-file FILE")
+	}
+	return found(check, Note, fmt.Sprintf("somebody listens on %s (%s), and was not asked: its protocol is %s, and there are no flags for that", at.Listen, at.Key, at.Protocol),
+		fmt.Sprintf("ask as its clients do, with --bootstrap %s %s", at.told(), strings.Join(flags, " ")))
+}
+
+// cause returns what the system says of a connection that did not come about.
+func cause(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
 // disks looks at the room that is left, where the cluster tells.
 func disks(ctx context.Context, admin *kadm.Client) (findings []Finding) {
 	all, err := admin.DescribeAllLogDirs(ctx, kadm.TopicsSet{})

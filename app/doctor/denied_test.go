@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"context"
+	"net"
 	"sync/atomic"
 	"testing"
 
@@ -63,4 +64,28 @@ func TestWhichListenerIsAsked(t *testing.T) {
 	require.Equal(t, doctor.Note, findings[1].Status)
 	require.Equal(t, "only "+addr+" (listen) is asked, and not "+logins+" (listeners.inner.listen, SASL_PLAINTEXT)", findings[1].Text)
 	require.Contains(t, findings[1].Remedy, "--bootstrap")
+}
+
+// Where no listener is for who neither encrypts nor logs in, none is asked: the gateway
+// would refuse it, which is no fault. That somebody listens is seen.
+func TestNoListenerForWhoDoesNotLogIn(t *testing.T) {
+	t.Parallel()
+	var logins string
+	gatewaytest.Start(t, gatewaytest.Listener("inner", server.ListenerConfig{Protocol: "SASL_PLAINTEXT"}, &logins))
+	setup := doctor.Setup{Local: true, Listeners: []doctor.Listener{
+		{Key: "listeners.inner.listen", Listen: logins, Advertise: "kafka.example.com", Protocol: "SASL_PLAINTEXT"},
+		{Key: "listeners.outer.listen", Listen: "127.0.0.1:1", Advertise: "kafka.example.com:19093", Protocol: "SASL_SSL"},
+	}}
+	_, port, err := net.SplitHostPort(logins)
+	require.NoError(t, err)
+	require.Equal(t, doctor.Finding{
+		Check: "reachable", Status: doctor.Note,
+		Text:   "somebody listens on " + logins + " (listeners.inner.listen), and was not asked: its protocol is SASL_PLAINTEXT, and there are no flags for that",
+		Remedy: "ask as its clients do, with --bootstrap kafka.example.com:" + port + " --user NAME --password-file FILE",
+	}, only(t, doctor.Examine(t.Context(), setup), "reachable"))
+
+	setup.Listeners = setup.Listeners[1:]
+	away := only(t, doctor.Examine(t.Context(), setup), "reachable")
+	require.Equal(t, doctor.Fail, away.Status)
+	require.Contains(t, away.Text, "nobody listens on 127.0.0.1:1 (listeners.outer.listen): connect: connection refused")
 }

@@ -109,12 +109,15 @@ const patience = 5 * time.Second
 // Examine looks at everything.
 func Examine(ctx context.Context, s Setup) Report {
 	var r Report
-	if len(s.Bootstrap) == 0 {
-		asked := s.listenerFor()
-		s.Bootstrap = []string{reachable(asked.Listen)}
-		r = append(r, s.others(asked)...)
+	switch asked := s.listenerFor(); {
+	case len(s.Bootstrap) > 0:
+		r = s.clients(ctx)
+	case len(s.Listeners) > 0 && !s.Connection.Given() && !asked.fits(s.Connection):
+		r = append(r, s.unasked(ctx, asked))
+	default:
+		s.Bootstrap = []string{asked.asked()}
+		r = append(s.clients(ctx), s.others(asked)...)
 	}
-	r = append(s.clients(ctx), r...)
 	if s.Local {
 		r = append(r, s.exposure()...)
 		r = append(r, s.permissions()...)

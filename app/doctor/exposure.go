@@ -2,15 +2,20 @@ package doctor
 
 import (
 	"fmt"
+	"net"
 	"strings"
 	"time"
+
+	"github.com/iggykafka/gateway/app/cli"
 )
 
 // Listener is a listener as it is configured.
 type Listener struct {
-	Key      string // of its address: "listeners.external.listen"
-	Listen   string
-	Protocol string // "SASL_SSL"
+	Key    string // of its address: "listeners.external.listen"
+	Listen string
+	// Advertise is the host, or the host and port, that clients are told; "" for Listen.
+	Advertise string
+	Protocol  string // "SASL_SSL"
 	// Plain says that clients may log in by a mechanism that shows the password, or
 	// a token, to whoever listens in.
 	Plain bool
@@ -26,12 +31,37 @@ func (l Listener) Encrypted() bool { return strings.HasSuffix(l.Protocol, "SSL")
 // asks tells whether the listener has clients log in.
 func (l Listener) asks() bool { return strings.HasPrefix(l.Protocol, "SASL") }
 
+// asked returns where this machine asks the listener. The certificate of one that encrypts
+// is for the name that clients are told, and seldom for an address of this machine.
+func (l Listener) asked() string {
+	if l.Encrypted() && l.Advertise != "" {
+		return l.told()
+	}
+	return reachable(l.Listen)
+}
+
+// told returns the host:port that clients connect to.
+func (l Listener) told() string {
+	if l.Advertise == "" {
+		return l.Listen
+	}
+	if _, _, err := net.SplitHostPort(l.Advertise); err == nil {
+		return l.Advertise
+	}
+	_, port, _ := net.SplitHostPort(l.Listen)
+	return net.JoinHostPort(strings.Trim(l.Advertise, "[]"), port)
+}
+
+// fits tells whether the listener is one for the connection, as far as its flags say.
+func (l Listener) fits(c cli.Connection) bool {
+	encrypted, login := c.TLS || c.CA != "" || c.Certificate != "", c.User != "" || c.TokenFile != ""
+	return l.Encrypted() == encrypted && l.asks() == login
+}
+
 // listenerFor returns the listener that the connection is for, or else the first.
 func (s Setup) listenerFor() Listener {
-	c := s.Connection
-	encrypted, login := c.TLS || c.CA != "" || c.Certificate != "", c.User != "" || c.TokenFile != ""
 	for _, l := range s.Listeners {
-		if c.CommandConfig == "" && l.Encrypted() == encrypted && l.asks() == login {
+		if s.Connection.CommandConfig == "" && l.fits(s.Connection) {
 			return l
 		}
 	}

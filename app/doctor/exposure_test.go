@@ -60,3 +60,22 @@ func TestListenerFor(t *testing.T) {
 	require.Equal(t, "a", s.listenerFor().Listen)
 	require.Empty(t, Setup{}.listenerFor())
 }
+
+// A listener that encrypts is asked by the name that clients are told, which is the one in
+// its certificate.
+func TestWhereAListenerIsAsked(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ listen, advertise, protocol, asked, told string }{
+		{"0.0.0.0:9092", "", "PLAINTEXT", "127.0.0.1:9092", "0.0.0.0:9092"},
+		{"0.0.0.0:9092", "kafka.example.com", "SASL_PLAINTEXT", "127.0.0.1:9092", "kafka.example.com:9092"},
+		{"0.0.0.0:9093", "kafka.example.com", "SASL_SSL", "kafka.example.com:9093", "kafka.example.com:9093"},
+		{"0.0.0.0:9093", "kafka.example.com:443", "SSL", "kafka.example.com:443", "kafka.example.com:443"},
+		{"[::]:9093", "2001:db8::7", "SSL", "[2001:db8::7]:9093", "[2001:db8::7]:9093"},
+		{"127.0.0.1:9093", "[2001:db8::7]", "SSL", "[2001:db8::7]:9093", "[2001:db8::7]:9093"},
+		{"127.0.0.1:9093", "", "SSL", "127.0.0.1:9093", "127.0.0.1:9093"},
+	} {
+		l := Listener{Listen: test.listen, Advertise: test.advertise, Protocol: test.protocol}
+		require.Equal(t, test.asked, l.asked())
+		require.Equal(t, test.told, l.told())
+	}
+}
