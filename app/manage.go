@@ -118,7 +118,7 @@ func (l loaded) listeners() (all []doctor.Listener) {
 			offered = l.SASL.Logins.Mechanisms
 		}
 		listener := doctor.Listener{
-			Key: at.Section + "listen", Listen: at.Listen, Protocol: at.Protocol,
+			Key: at.Section + "listen", Listen: at.Listen, Advertise: at.Advertise, Protocol: at.Protocol,
 			Plain: len(offered) == 0 || slices.Contains(offered, "PLAIN") || slices.Contains(offered, "OAUTHBEARER"),
 		}
 		if listener.Encrypted() {
