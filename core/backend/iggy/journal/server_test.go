@@ -44,6 +44,16 @@ func logged(t testing.TB) func(*Options) {
 	return func(o *Options) { o.Log = zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)) }
 }
 
+// keeps ends a journal, which has what it should, and so has the next start.
+func keeps(t *testing.T, server iggytest.Server, j *Journal, want map[string]string) {
+	t.Helper()
+	require.Equal(t, want, all(j))
+	require.NoError(t, j.Close())
+	j = open(t, connect(t, server), logged(t))
+	require.Equal(t, want, all(j))
+	require.NoError(t, j.Close())
+}
+
 func TestServerKeepsJournal(t *testing.T) {
 	t.Parallel()
 	iggytest.Each(t, func(t *testing.T, start iggytest.Start) {
@@ -223,11 +233,7 @@ func TestServerKilledUnderLoad(t *testing.T) {
 		l.work.Wait()
 		l.check(t, all(j))
 		require.NoError(t, j.Err())
-		require.NoError(t, j.Close())
-		memory := all(j)
-		j = open(t, connect(t, server), logged(t))
-		require.Equal(t, memory, all(j))
-		require.NoError(t, j.Close())
+		keeps(t, server, j, all(j))
 	})
 }
 
@@ -287,12 +293,7 @@ func TestServerTornWrite(t *testing.T) {
 				return j.Commit(t.Context(), []Change{{fmt.Sprint("b", i), []byte("1")}}) == nil
 			}, soon, tick)
 		}
-		want := map[string]string{"a": "1", "b0": "1", "b1": "1", "b2": "1"}
-		require.Equal(t, want, all(j))
-		require.NoError(t, j.Close())
-		j = open(t, connect(t, server), logged(t))
-		require.Equal(t, want, all(j))
-		require.NoError(t, j.Close())
+		keeps(t, server, j, map[string]string{"a": "1", "b0": "1", "b1": "1", "b2": "1"})
 	})
 }
 
