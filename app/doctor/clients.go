@@ -154,7 +154,7 @@ func (s Setup) unasked(ctx context.Context, at Listener) Finding {
 		flags = append(flags, "--user NAME --password-file FILE")
 	}
 	return found(check, Note, fmt.Sprintf("somebody listens on %s (%s), and was not asked: its protocol is %s, and there are no flags for that", at.Listen, at.Key, at.Protocol),
-		fmt.Sprintf("ask as its clients do, with --bootstrap %s %s", at.told(), strings.Join(flags, " ")))
+		fmt.Sprintf("ask as its clients do, who are told %s: with %s", at.told(), strings.Join(flags, " ")))
 }
 
 // cause returns what the system says of a connection that did not come about.

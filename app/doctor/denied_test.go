@@ -81,7 +81,7 @@ func TestNoListenerForWhoDoesNotLogIn(t *testing.T) {
 	require.Equal(t, doctor.Finding{
 		Check: "reachable", Status: doctor.Note,
 		Text:   "somebody listens on " + logins + " (listeners.inner.listen), and was not asked: its protocol is SASL_PLAINTEXT, and there are no flags for that",
-		Remedy: "ask as its clients do, with --bootstrap kafka.example.com:" + port + " --user NAME --password-file FILE",
+		Remedy: "ask as its clients do, who are told kafka.example.com:" + port + ": with --user NAME --password-file FILE",
 	}, only(t, doctor.Examine(t.Context(), setup), "reachable"))
 
 	setup.Listeners = setup.Listeners[1:]
