@@ -35,10 +35,11 @@ func (w *watch) ends() bool { return w.began.Swap(0) == overdue }
 func (w *watch) looks(now func() time.Duration) bool {
 	for {
 		began := w.began.Load()
-		if began == 0 {
+		if began <= 0 { // none, or it has been told of
 			w.armed.Store(false)
-			// One may have begun just before, and have relied on the timer.
-			if w.began.Load() == 0 || w.armed.Swap(true) {
+			// One may have begun just before, and have relied on the timer. Or it began just
+			// after, and the timer has run out again meanwhile.
+			if w.began.Load() <= 0 || w.armed.Swap(true) {
 				return false
 			}
 			continue
