@@ -16,6 +16,26 @@ func (r *running) refused(reason string) int {
 	return int(value(r.t, r.metrics.refused.WithLabelValues(reason)))
 }
 
+// The counters of refused connections are there before the first one: an alert over their
+// rate would not see it otherwise.
+func TestLimitsAreCountedFromTheStart(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil, dispatchtest.Heartbeat(nil))
+	families, err := r.reg.Gather()
+	require.NoError(t, err)
+	counted := map[string]float64{}
+	for _, f := range families {
+		if f.GetName() == "kafka_gateway_connections_refused_total" {
+			for _, m := range f.Metric {
+				counted[m.Label[0].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	require.Equal(t, map[string]float64{
+		"max_connections": 0, "max_connections_per_address": 0, "listener_max_connections": 0, "connection_creation_rate": 0,
+	}, counted)
+}
+
 // An address has so many connections and no more, and others are not locked out. The
 // networks of IPv6 count as addresses.
 func TestConnectionsOfAnAddress(t *testing.T) {

@@ -37,6 +37,10 @@ func newMetrics(reg prometheus.Registerer, s *Server) (*metrics, error) {
 		received: counter("received_bytes_total", "Bytes of requests, those included that no handler saw."),
 		sent:     counter("sent_bytes_total", "Bytes of answers."),
 	}
+	// A counter that begins with its first event has no rate for it, and alerts do not see it.
+	for _, limit := range []error{errFull, errListenerFull, errAddressFull, errAddressRate} {
+		m.refused.WithLabelValues(limit.Error())
+	}
 	if reg == nil {
 		return m, nil
 	}

@@ -92,6 +92,9 @@ var causes = []struct {
 	{context.DeadlineExceeded, "deadline"},
 }
 
+// trouble are the causes that are no answers to what clients ask.
+var trouble = [...]string{"unavailable", "outcome_unknown", "storage", "other"}
+
 // cause names an error; "other" is one that nobody foresaw.
 func cause(err error) string {
 	for _, c := range causes {

@@ -23,7 +23,14 @@ type operation struct {
 }
 
 func (o *operation) duration() prometheus.Observer {
-	o.once.Do(func() { o.observer = o.durations.WithLabelValues(o.name) })
+	o.once.Do(func() {
+		o.observer = o.durations.WithLabelValues(o.name)
+		// A counter that begins with its first failure has no rate for it, and alerts
+		// do not see it.
+		for _, cause := range trouble {
+			o.errs.WithLabelValues(o.name, cause)
+		}
+	})
 	return o.observer
 }
 
