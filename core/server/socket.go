@@ -107,6 +107,9 @@ func (s *socket) interrupt() {
 // Write writes p, or holds it back until release. It fails when the time that
 // finishBy has set, or its own, is over; its error then is os.ErrDeadlineExceeded.
 func (s *socket) Write(p []byte) (n int, err error) {
+	if s.turn != nil {
+		s.turn.leave() // the client may not take it
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.timed {
