@@ -40,7 +40,8 @@ func (k QuotaKind) String() string {
 
 // Quotas keeps account of what clients use (KIP-13, KIP-124, KIP-219). It is
 // asked for every request, from many goroutines at once, and does not block. Every
-// implementation passes securitytest.Quotas.
+// implementation passes securitytest.Bounds, and one that is a [QuotaList] the whole of
+// securitytest.Quotas.
 type Quotas interface {
 	// Use charges what a client has used: bytes, or seconds of RequestTime. It
 	// returns for how long the client is to be throttled, in whole milliseconds, zero

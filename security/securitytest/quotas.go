@@ -22,7 +22,8 @@ type QuotaKeeper interface {
 	security.QuotaList
 }
 
-// Quotas is the suite that every keeper of quotas passes. open returns one that is
+// Quotas is the suite that every keeper passes whose quotas can be listed and changed;
+// of others [Bounds] holds, which is a part of it. open returns one that is
 // loaded, over entries that outlive it; it runs in a bubble of synctest, where it must
 // not start a goroutine that outlives the test. Rates are those of windows of a second,
 // eleven of them.
@@ -51,6 +52,17 @@ func Quotas(t *testing.T, open func(t *testing.T, entries backend.Entries) Quota
 			})
 		})
 	}
+	t.Run("Bounds", func(t *testing.T) { Bounds(t, func(t *testing.T) security.Quotas { return everybody(t, open) }) })
+}
+
+// everybody is a keeper that bounds everybody in everything.
+func everybody(t *testing.T, open func(t *testing.T, entries backend.Entries) QuotaKeeper) security.Quotas {
+	q := open(t, &Entries{})
+	for _, kind := range security.QuotaKinds {
+		SetQuota(t, q, Entity("user", "*"), kind.String(), 10)
+	}
+	SetQuota(t, q, Entity("ip", "*"), security.ConnectionRateQuota, 10)
+	return q
 }
 
 // Entity makes an entity of types and names; "*" is the default of a type.
