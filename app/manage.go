@@ -66,7 +66,7 @@ func (p program) examine(ctx context.Context, l loaded, line line) int {
 	ctx, cancel := p.untilSignal(ctx)
 	defer cancel()
 	if _, err := line.login.Options(); err != nil {
-		return p.misused(err, "--help")
+		return p.misused(err, "doctor --help")
 	}
 	setup := l.setup(line.bootstrap)
 	setup.Connection = line.login

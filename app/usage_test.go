@@ -34,6 +34,14 @@ func TestHelpOfACommand(t *testing.T) {
 	}
 }
 
+// What is wrong with the login of doctor is told with doctor's page, which has those flags.
+func TestDoctorPointsAtItsHelp(t *testing.T) {
+	t.Parallel()
+	got := execute("doctor", "--bootstrap", "127.0.0.1:1", "--user", "alice")
+	require.Equal(t, exitUsage, got.code)
+	require.Contains(t, got.err, "; see kafka-gateway doctor --help\n")
+}
+
 // "help COMMAND" is "COMMAND --help", of nested commands, too, and so is --help in front.
 func TestHelpInFront(t *testing.T) {
 	t.Parallel()
