@@ -57,8 +57,9 @@ func size(n int64) string {
 	return humanize.IBytes(uint64(n))
 }
 
-// recordsMeaning explains a column: no request tells how many records there are.
-const recordsMeaning = "RECORDS counts offsets, of which compaction leaves some without a record"
+// recordsMeaning explains two columns: no request tells how many records there are, and sizes
+// take a right of their own.
+const recordsMeaning = "RECORDS counts offsets, of which compaction leaves some without a record; SIZE is told to who may DESCRIBE the cluster"
 
 func topicsList(o *options) *cobra.Command {
 	internal := false
