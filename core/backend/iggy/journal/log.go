@@ -249,7 +249,9 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 			empty = 0
 			continue
 		}
-		if l.misread {
+		empty++
+		last := empty >= l.patience(end)
+		if l.misread || last {
 			there, err := l.aside(ctx, end, seen)
 			if err != nil {
 				return err
@@ -259,16 +261,12 @@ func (l *topicLog) read(ctx context.Context, end uint64, seen func(iggcon.Messag
 				continue
 			}
 		}
-		if empty++; empty < l.patience(end) {
-			if err := pause(ctx, empty); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := l.pass(ctx, end, errors.New("nothing there"), seen); err != nil {
+		if last {
+			l.skip(l.next+1, errors.New("nothing there"))
+			empty = 0
+		} else if err := pause(ctx, empty); err != nil {
 			return err
 		}
-		empty = 0
 	}
 	return nil
 }

@@ -203,7 +203,8 @@ func TestSlowToShowWhenMisread(t *testing.T) {
 				set(t, j, "a", "1")
 				owner.die() // what follows goes on in its name
 				require.NoError(t, j.Close())
-				l := newTopicLog(s.connect(), testStream, 1, zap.NewNop())
+				reader := s.connect()
+				l := newTopicLog(reader, testStream, 1, zap.NewNop())
 				require.NoError(t, l.replay(t.Context(), nil))
 				require.NotZero(t, l.next)
 				l.misread = true
@@ -223,12 +224,13 @@ func TestSlowToShowWhenMisread(t *testing.T) {
 				})
 				defer show.Stop()
 				synctest.Wait()
-				before, first := time.Now(), l.next
+				before, first, asked := time.Now(), l.next, reader.requests()
 				require.NoError(t, l.catchUp(t.Context(), es, true))
 				require.Equal(t, first+3, l.next)
 				require.Equal(t, c.skipped, l.skipping)
 				if c.skipped {
 					require.Equal(t, 2*300*time.Millisecond, time.Since(before), "20+40+80+160 ms, at two offsets")
+					require.Equal(t, 36, reader.requests()-asked, "each look is one, and two beside others")
 				}
 				for _, e := range es {
 					require.Equal(t, c.skipped, !e.stored)
