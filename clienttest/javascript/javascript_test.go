@@ -1,4 +1,4 @@
-// Package javascript runs the scenarios with kafkajs.
+// Package javascript runs the scenarios with kafkajs and with @platformatic/kafka.
 package javascript
 
 import (

@@ -23,7 +23,6 @@ func TestRenewal(t *testing.T) {
 
 // library is what is known of it.
 func library(t *testing.T) clienttest.Secured {
-	modules := install(t)
 	return clienttest.Secured{
 		Traits: clienttest.Traits{UnorderedHeaders: true},
 		Says: map[string]string{
@@ -39,10 +38,15 @@ func library(t *testing.T) clienttest.Secured {
 		// It takes the answer, which has no code yet, for a success, and goes on with a request.
 		Silent: []string{secured.BadToken},
 		Brief:  true,
-		Open: func(t *testing.T, login secured.Login) (clienttest.Client, error) {
-			text, err := json.Marshal(login)
-			require.NoError(t, err)
-			return clienttest.Script(t, login.Address, "node", "kafkajs.js", modules, string(text)), nil
-		},
+		Open:   opens("kafkajs.js", install(t)),
+	}
+}
+
+// opens has a script log in.
+func opens(script, modules string) func(*testing.T, secured.Login) (clienttest.Client, error) {
+	return func(t *testing.T, login secured.Login) (clienttest.Client, error) {
+		text, err := json.Marshal(login)
+		require.NoError(t, err)
+		return clienttest.Script(t, login.Address, "node", script, modules, string(text)), nil
 	}
 }
