@@ -57,7 +57,8 @@ func TestHostileBodiesFromOutside(t *testing.T) {
 	}
 }
 
-// Before the login, requests of every key and version, whole and damaged, close their connections without a byte.
+// Before the login, requests of every key, whole and damaged, close their connections without a byte: at their last
+// version here, and at the others in TestBeforeLogin.
 func TestEveryKeyIsClosedBeforeTheLogin(t *testing.T) {
 	_, handlers, err := compose(t, gateway.Plugins())
 	require.NoError(t, err)

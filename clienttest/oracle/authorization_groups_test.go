@@ -128,9 +128,10 @@ func groupSubjects() []subject {
 	}
 	return []subject{{name: "Groups", prepare: prepare, ask: []question{
 		{name: "FindCoordinator", min: 0, max: 6, build: find(0, "auth-group", "auth-other", "auth-group"), grants: grants},
-		{name: "FindCoordinator of a transaction", min: 1, max: 6, build: find(1, "tx", "other"), grants: []string{"write topic *"}},
+		{name: "FindCoordinator of a transaction", min: 1, max: 6, build: find(1, "tx", "other"),
+			grants: []string{"write topic *", "describe transactional_id tx", "write transactional_id t*"}},
 		{name: "FindCoordinator of an odd kind", min: 1, max: 6, build: find(7, "tx", "other"), grants: []string{"write topic *"}},
-		{name: "FindCoordinator of a share group", min: 1, max: 6, build: find(2, "tx", "other"), grants: []string{"read group *"}},
+		{name: "FindCoordinator of a share group", min: 1, max: 6, build: find(2, "tx", "other"), grants: []string{"read group *", "cluster_action cluster"}},
 		{name: "JoinGroup", min: 0, max: 9, build: func(*side, int16) kmsg.Request { return join("auth-group", "nobody", "range") }, grants: grants},
 		{name: "JoinGroup, odd", min: 0, max: 9, build: func(*side, int16) kmsg.Request {
 			r := join("auth-group", "", "range")

@@ -17,7 +17,12 @@ var subjects = slices.Concat(recordSubjects(), offsetSubjects(), groupSubjects()
 // allowedUnderGrants lists the differences of TestAuthorization, as allowed does.
 var allowedUnderGrants = []allowance{
 	{`Records/Produce.*`, `.*ErrorMessage`, `null`, `".*`, "a refused batch says what is wrong with it"},
-	{`Groups/FindCoordinator of .*`, `.*ErrorMessage`, `"This most likely .*|""`, `"Only consumer groups .*|"Transactions .*`, "says what is served instead"},
+	{`Groups/FindCoordinator of .*`, `.*ErrorMessage`, `"This most likely .*|""|"NONE"`, `"Only consumer groups .*|"Transactions .*`, "says what is served instead"},
+	{`Records/Produce in a transaction/write transactional_id .*`, `.*ErrorCode`, `0|3|29|100`, `53`, "there are no transactions, whoever asks"},
+	{`Records/Produce in a transaction/write transactional_id .*`, `.*(BaseOffset|LogStartOffset)`, `0`, `-1`, "the same"},
+	{`Groups/FindCoordinator of a transaction/(describe|write) transactional_id .*`, `.*ErrorCode`, `0`, `53`, "the same"},
+	{`Groups/FindCoordinator of a transaction/(describe|write) transactional_id .*`, `.*(Host|Port|NodeID)`, `"127.0.0.1"|<port>|1`, `""|-1`, "the same"},
+	{`Records/Fetch of a replica/cluster_action cluster .*`, `.*CurrentLeader.*`, `0|1`, `-1`, "it is the one that was asked"},
 }
 
 // noTopic is a topic that is not there, and lies under the prefix of those that are.
@@ -83,8 +88,9 @@ func produceQuestions() []question {
 		{name: "Produce without acks", min: 3, max: 13, build: func(s *side, _ int16) kmsg.Request { return send(s, 0, "auth-a", "auth-b") },
 			grants: []string{"write topic auth-a", "write topic auth-*"}},
 		{name: "Produce in a transaction", min: 3, max: 13, capture: sortProduced,
-			build:  func(s *side, _ int16) kmsg.Request { return transactional(s, str("tx")) },
-			grants: []string{"write topic auth-a", "describe transactional_id tx"}},
+			build: func(s *side, _ int16) kmsg.Request { return transactional(s, str("tx")) },
+			grants: []string{"write topic auth-a", "describe transactional_id tx",
+				"write transactional_id tx", "write transactional_id tx, write topic auth-*"}},
 		{name: "Produce in no transaction", min: 3, max: 13, capture: sortProduced,
 			build:  func(s *side, _ int16) kmsg.Request { return transactional(s, nil) },
 			grants: []string{"write transactional_id tx"}},
@@ -171,7 +177,7 @@ func fetchQuestions() []question {
 				r.ReplicaID, r.ReplicaState.ID = -1, 5
 			}
 			return r
-		}, grants: []string{"read topic auth-*"}},
+		}, grants: []string{"read topic auth-*", "cluster_action cluster"}},
 		{name: "Fetch in a session", min: 7, max: 18, capture: sortFetched, build: func(s *side, v int16) kmsg.Request {
 			r := all(s, v)
 			r.SessionID, r.SessionEpoch = 12345, 3

@@ -12,9 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/app"
 	"github.com/iggykafka/gateway/app/gatewaytest"
+	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/internal/rawclient"
 )
@@ -59,6 +61,8 @@ type server struct {
 	super, user *side
 	// grant makes these grants of the user the only ones that there are.
 	grant func(t *testing.T, grants []security.ACL)
+	// decided are the decisions of the gateway's authorizer about the user, by key.
+	decided *decided
 }
 
 // as returns the user's side of a server.
@@ -72,7 +76,8 @@ func as(super *side, addr string) *side {
 }
 
 // TestAuthorization asks both servers for everything as a user who may do nothing,
-// and then as one who may do one thing.
+// and then as one who may do one thing. Each row of what "kafka-gateway apis --acl" prints
+// is asked both ways.
 func TestAuthorization(t *testing.T) {
 	kafka, gateway := kafkaServer(t), gatewayServer(t)
 	for _, s := range []*side{kafka.super, kafka.user, gateway.super, gateway.user} {
@@ -104,6 +109,7 @@ func TestAuthorization(t *testing.T) {
 	}
 	if !t.Failed() {
 		permitted.reportUnused(t)
+		gateway.decided.reportMissing(t)
 	}
 }
 
@@ -115,6 +121,7 @@ func ask(t *testing.T, name string, kafka, gateway server, q question, v int16, 
 		}
 	}
 	st := step{name: q.name, min: q.min, max: q.max, build: q.build, capture: q.capture, unanswered: q.unanswered}
+	gateway.decided.key.Store(int32(q.build(gateway.user, v).Key()))
 	ours := exchange(t, gateway.user, st, v)
 	theirs := settled(t, kafka.user, st, v, name, ours, permitted.list, shortLag)
 	for _, difference := range compare(name, theirs, ours, permitted) {
@@ -273,14 +280,16 @@ func shownGrants(answer map[string]string) (n int) {
 // gatewayServer is a gateway that takes whoever has the client id of the user for
 // the user.
 func gatewayServer(t *testing.T) server {
-	var rules rules
+	decided := newDecided()
+	rules := rules{decided: decided}
 	addr := gatewaytest.Start(t,
 		gatewaytest.Authorizer(&rules),
+		fx.Invoke(func(in handler.In) { decided.handlers = in.Handlers }),
 		gatewaytest.Config(func(c *app.Config) {
 			c.Groups.RetainClientIdentity = "true"
 			c.Groups.Coordinator = "durable" // as Kafka's
 		}))
-	s := server{super: newSide("gateway", addr)}
+	s := server{super: newSide("gateway", addr), decided: decided}
 	s.user = as(s.super, addr)
 	s.grant = func(_ *testing.T, grants []security.ACL) { rules.grants.Store(&grants) }
 	return s
@@ -288,13 +297,15 @@ func gatewayServer(t *testing.T) server {
 
 // rules is an authorizer that reads like KIP-11.
 type rules struct {
-	grants atomic.Pointer[[]security.ACL]
+	grants  atomic.Pointer[[]security.ACL]
+	decided *decided
 }
 
 func (r *rules) Authorize(_ context.Context, who security.Requester, op kmsg.ACLOperation, on security.Resource) bool {
-	if who.ClientID != user {
-		return true
-	}
+	return who.ClientID != user || r.decided.keep(op, on.Type, r.authorize(op, on))
+}
+
+func (r *rules) authorize(op kmsg.ACLOperation, on security.Resource) bool {
 	concerns := func(a security.ACL) bool {
 		named := a.Name == "*" || a.Name == on.Name
 		if a.Pattern == kmsg.ACLResourcePatternTypePrefixed {
@@ -317,8 +328,8 @@ func (r *rules) AuthorizeAny(_ context.Context, who security.Requester, op kmsg.
 		}
 	}
 	all := *r.grants.Load()
-	return who.ClientID != user ||
-		slices.ContainsFunc(all, grants(kmsg.ACLPermissionTypeAllow)) && !slices.ContainsFunc(all, grants(kmsg.ACLPermissionTypeDeny))
+	return who.ClientID != user || r.decided.keep(op, on,
+		slices.ContainsFunc(all, grants(kmsg.ACLPermissionTypeAllow)) && !slices.ContainsFunc(all, grants(kmsg.ACLPermissionTypeDeny)))
 }
 
 // covers reports whether who may do one thing may do another.
