@@ -40,7 +40,7 @@ func TestFlood(t *testing.T) {
 				return r.dial()
 			}
 			join().ask(quick(0), 4)
-			goroutines, before := runtime.NumGoroutine(), inUse()
+			goroutines, before := runtime.NumGoroutine(), onHeap()
 
 			stop := make(chan struct{})
 			var working sync.WaitGroup
@@ -85,7 +85,7 @@ func TestFlood(t *testing.T) {
 			r.eventually(func() bool { return runtime.NumGoroutine() <= goroutines+2 }, "goroutines are back at their base")
 			good, took = nil, nil
 			r.logs.TakeAll()
-			r.eventually(func() bool { return inUse()-before < 2<<20 }, "memory is back at its base")
+			r.eventually(func() bool { return onHeap()-before < 2<<20 }, "memory is back at its base")
 		})
 	}
 }
