@@ -127,11 +127,10 @@ const idleSecured = 64 << 10
 
 // The largest request on each of many connections, which stay open: its memory is given back with the answer.
 func TestLargestFramesOverTLS(t *testing.T) {
-	const (
-		clients = 25
-		size    = 2 << 20
-	)
+	const size = 2 << 20
+	clients := 25 * soakFactor(t)
 	gate := hostile.Open(t, func(c *app.Config) {
+		c.Server.MaxConnections = 2*clients + 1000
 		c.Server.MaxFrameSize, c.Server.RequestMemory, c.Server.MemoryBudget = size, size, 8*size
 	})
 	throughSASLSSL(t, gate, func(t *testing.T, door hostile.Door) {
@@ -154,9 +153,9 @@ func TestLargestFramesOverTLS(t *testing.T) {
 			require.NotEmpty(t, readFrame(t, c))
 		}
 		var kept int64
-		require.Eventually(t, func() bool { kept = heap() - before; return kept < clients*idleSecured }, patience, 50*time.Millisecond,
-			"%d bytes of each request are kept", kept/clients)
-		t.Logf("%d bytes are kept by each", kept/clients)
+		require.Eventually(t, func() bool { kept = heap() - before; return kept < int64(clients*idleSecured) }, patience, 50*time.Millisecond,
+			"%d bytes of each request are kept", kept/int64(clients))
+		t.Logf("%d bytes are kept by each", kept/int64(clients))
 		runtime.KeepAlive(request) // it counts before and after
 		for _, c := range all {
 			c.Close()
@@ -225,7 +224,7 @@ func exchange(t *testing.T, c net.Conn, request []byte) []byte {
 
 // Half a request and a reset, again and again.
 func TestResetsOverTLS(t *testing.T) {
-	const resets = 150
+	resets := 150 * soakFactor(t)
 	gate := hostile.Open(t, nil)
 	throughSASLSSL(t, gate, func(t *testing.T, door hostile.Door) {
 		request := largestProduce(300 << 10)
