@@ -223,6 +223,20 @@ func TestLead(t *testing.T) {
 	require.GreaterOrEqual(t, f.lead(f.part(0)), int64(59*60*1000))
 }
 
+// A gateway that may have been replaced while it stood still sends nothing, so that
+// what a producer has sent again elsewhere is not there twice.
+func TestNothingIsSentByAFormerOwner(t *testing.T) {
+	t.Parallel()
+	f := newWriterFakes(t, 1)
+	require.NoError(t, f.append(0, recordtest.Values("x")).Err)
+	f.ledger.outdate(backend.ErrUnavailable)
+	require.ErrorIs(t, f.append(0, recordtest.Values("y")).Err, backend.ErrUnavailable)
+	require.Equal(t, []string{"x"}, f.values(0))
+	f.ledger.outdate(nil)
+	require.NoError(t, f.append(0, recordtest.Values("z")).Err)
+	require.Equal(t, []string{"x", "z"}, f.values(0))
+}
+
 // The server refuses: what was merged with a batch that it does not take is not
 // harmed.
 func TestOneRefused(t *testing.T) {

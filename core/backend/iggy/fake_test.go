@@ -265,6 +265,7 @@ type fakeLedger struct {
 	mu     sync.Mutex
 	pairs  map[string][]byte
 	err    error
+	stale  error // of Current
 	lost   chan struct{}
 	before func([]journal.Change) // each commit
 	turn   sync.Mutex             // of commits
@@ -341,6 +342,12 @@ func (l *fakeLedger) fail(err error) {
 	l.err = err
 }
 
+func (l *fakeLedger) outdate(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stale = err
+}
+
 // keys returns the number of pairs of a kind.
 func (l *fakeLedger) keys(kind string) (n int) {
 	for range l.Scan(kind) {
@@ -356,6 +363,13 @@ func (l *fakeLedger) Size() (bytes int64) {
 		bytes += int64(len(key) + len(value))
 	}
 	return bytes
+}
+
+// Current returns what outdate has said.
+func (l *fakeLedger) Current(context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stale
 }
 
 func (l *fakeLedger) Close() error          { return nil }

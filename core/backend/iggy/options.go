@@ -110,6 +110,8 @@ type ledger interface {
 	// Amend makes the changes that decide returns, when all commits before it are
 	// in View or never will be; decide must only read from it.
 	Amend(ctx context.Context, decide func() []journal.Change) error
+	// Current returns when the stream was certainly still ours a moment ago.
+	Current(context.Context) error
 	Close() error
 	// Lost is closed when another gateway owns the stream.
 	Lost() <-chan struct{}

@@ -240,6 +240,12 @@ func (p *partition) attempt(ctx context.Context, group []*waiting) (again [][]*w
 		p.fail(group, err)
 		return nil
 	}
+	// Iggy takes records from anybody: after a pause, those that waited here may
+	// have been sent again to the gateway that has taken over, and are there already.
+	if err := p.store.ledger.Current(ctx); err != nil {
+		p.fail(group, unwritten(err))
+		return nil
+	}
 	if p.writer.proven == 0 {
 		p.first(ctx, s)
 		return nil

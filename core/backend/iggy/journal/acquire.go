@@ -69,9 +69,11 @@ func (j *Journal) attempt(ctx context.Context) error {
 		if err := j.await(ctx, l); err != nil {
 			return err
 		}
+		claimed := time.Now()
 		if err := j.claim(ctx, l); err != nil {
 			return err
 		}
+		j.confirmed.Store(&claimed)
 	}
 	if err := j.newest(ctx, l); err != nil {
 		return err

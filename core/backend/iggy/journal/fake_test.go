@@ -34,6 +34,12 @@ func newFakeServer() *fakeServer {
 	return &fakeServer{streams: map[string]map[string]*fakeTopic{}, clients: map[*fakeClient]bool{}}
 }
 
+func (s *fakeServer) sent() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sends
+}
+
 // fault is what becomes of one request.
 type fault int
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -88,6 +89,10 @@ type Journal struct {
 	stalled bool  // nothing has moved for the length of Patience
 	err     error // why it takes no more commits
 	closed  bool
+
+	// confirmed is a moment before something that we wrote got into the log: a start
+	// elsewhere waits for a TTL from then on.
+	confirmed atomic.Pointer[time.Time]
 
 	// What follows belongs to Open, and then to the loop.
 

@@ -66,7 +66,7 @@ func TestTakeoverAfterKill(t *testing.T) {
 // that it is one no longer, and what it says does not count.
 func TestFormerOwnerIsFenced(t *testing.T) {
 	t.Parallel()
-	for _, next := range []string{"commit", "renewal", "close"} {
+	for _, next := range []string{"commit", "renewal", "current", "close"} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newFakeServer()
 			s.noList = true
@@ -84,6 +84,8 @@ func TestFormerOwnerIsFenced(t *testing.T) {
 				require.NotErrorIs(t, err, backend.ErrOutcomeUnknown)
 			case "renewal":
 				time.Sleep(6 * time.Second)
+			case "current":
+				require.ErrorIs(t, former.Current(t.Context()), backend.ErrUnavailable)
 			}
 			if next != "close" {
 				<-former.Lost()
@@ -98,6 +100,34 @@ func TestFormerOwnerIsFenced(t *testing.T) {
 			require.Equal(t, map[string]string{"a": "2", "b": "1"}, reopen(t, s))
 		})
 	}
+}
+
+// Whether the journal is ours is asked of the log only when the last word in it is
+// so old that it may be another's.
+func TestCurrent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer()
+		s.noList = true
+		c := s.connect()
+		j := open(t, c)
+		asked := func() int {
+			before := s.sent()
+			require.NoError(t, j.Current(t.Context()))
+			return s.sent() - before
+		}
+		require.Zero(t, asked(), "right after the start")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Zero(t, asked(), "renewed in time")
+		c.setDead(true)
+		time.Sleep(15 * time.Second)
+		c.setDead(false)
+		require.Eventually(t, func() bool { return j.Current(t.Context()) == nil }, time.Minute, time.Millisecond)
+		require.Zero(t, asked(), "the answer is good for a while")
+		require.NoError(t, j.Close())
+		require.ErrorIs(t, j.Current(t.Context()), backend.ErrUnavailable)
+	})
 }
 
 // A commit that reached the log before the takeover is stored, and its caller is

@@ -129,6 +129,7 @@ func final(err error) bool {
 // server has forgotten is written anew from memory first. Without entries it does
 // that alone.
 func (j *Journal) write(ctx context.Context, es ...*entry) error {
+	began := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := errShort
 		if !j.short {
@@ -139,6 +140,7 @@ func (j *Journal) write(ctx context.Context, es ...*entry) error {
 			j.short = true
 		case err == nil:
 			j.wrote = time.Now()
+			j.confirmed.Store(&began)
 			return nil
 		case final(err):
 			j.lose(err)
