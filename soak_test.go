@@ -20,7 +20,7 @@ import (
 
 // soakVar multiplies the number of requests of the soak tests: 100 makes them
 // 10 million requests on one connection and 1 million Produces with acks=0. It multiplies the connections of
-// some hostile tests, too: 400 makes them 10,000 with the largest frame each, and 60,000 resets.
+// some hostile tests, too: 400 makes them 10,000 with the largest frame each (20,000 open files), and 60,000 resets.
 const soakVar = "KAFKA_GATEWAY_SOAK"
 
 func soakFactor(t *testing.T) int {
