@@ -125,6 +125,9 @@ func back(t *testing.T, goroutines int, before int64) {
 // the room for one record.
 const idleSecured = 64 << 10
 
+// goroutineEach is what the runtime keeps for each goroutine there ever was at once, in bytes.
+const goroutineEach = 512
+
 // The largest request on each of many connections, which stay open: its memory is given back with the answer.
 func TestLargestFramesOverTLS(t *testing.T) {
 	const size = 2 << 20
@@ -162,7 +165,7 @@ func TestLargestFramesOverTLS(t *testing.T) {
 				c.Close()
 			}
 		})
-		back(t, goroutines, base)
+		back(t, goroutines, base+int64(clients)*goroutineEach)
 	})
 }
 
