@@ -65,7 +65,7 @@ func (d describer) describe(ctx context.Context, call handler.Call, req *kmsg.De
 	}
 	for i := range found {
 		g := group(req.Version, &found[i])
-		if req.IncludeAuthorizedOperations && g.ErrorCode == 0 {
+		if call.Access != nil && req.IncludeAuthorizedOperations && g.ErrorCode == 0 {
 			g.AuthorizedOperations = call.Operations(ctx, kmsg.ACLResourceTypeGroup, g.Group)
 		}
 		resp.Groups = append(resp.Groups, g)
