@@ -30,6 +30,9 @@ type Access interface {
 
 // Login is the SASL login of one connection (KIP-43, KIP-152, KIP-368).
 type Login interface {
+	// Versions notes that ApiVersions is answered without an error: before a login
+	// that may happen once.
+	Versions()
 	// Handshake answers SaslHandshake: the mechanisms that the listener has, and
 	// the code. After version 0 bare tokens follow, after version 1 the key
 	// SaslAuthenticate.

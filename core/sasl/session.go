@@ -17,7 +17,7 @@ import (
 
 const (
 	// versionsRequests is how many ApiVersions a client may send before its login:
-	// one of a version that is not served, and one that is.
+	// one that is answered with an error, and one without.
 	versionsRequests = 2
 	// tokens is how many tokens a login may have.
 	tokens = 8
@@ -77,7 +77,7 @@ type session struct {
 
 	stage     stage
 	versions  int       // ApiVersions so far
-	versioned bool      // one of them was of a served version
+	versioned bool      // one of them was answered without an error
 	renewal   bool      // the client was logged in before
 	begun     time.Time // the last renewal
 	expires   time.Time // of the login; zero is never
@@ -114,11 +114,11 @@ func (s *session) Principal() security.Principal {
 }
 
 // Admit implements dispatch.Session.
-func (s *session) Admit(spec handler.Spec, version int16, clientID string) error {
+func (s *session) Admit(spec handler.Spec, _ int16, clientID string) error {
 	s.who.ClientID = clientID
 	switch s.stage {
 	case beforeHandshake:
-		return s.notLoggedIn(s.admitFirst(spec, version))
+		return s.notLoggedIn(s.admitFirst(spec))
 	case beforeToken:
 		if spec.Key != keyHandshake && spec.Key != keyAuthenticate {
 			return s.notLoggedIn(errDuringLogin)
@@ -153,7 +153,7 @@ func (s *session) notLoggedIn(why error) error {
 }
 
 // admitFirst admits the requests before a handshake.
-func (s *session) admitFirst(spec handler.Spec, version int16) error {
+func (s *session) admitFirst(spec handler.Spec) error {
 	switch {
 	case !spec.BeforeLogin, spec.Key == keyAuthenticate:
 		return errBeforeLogin
@@ -163,9 +163,11 @@ func (s *session) admitFirst(spec handler.Spec, version int16) error {
 	if s.versions++; s.versioned || s.versions > versionsRequests {
 		return errManyVersions
 	}
-	s.versioned = spec.Contains(version)
 	return nil
 }
+
+// Versions implements handler.Login.
+func (s *session) Versions() { s.versioned = true }
 
 func (s *session) expired(now time.Time) bool { return !s.expires.IsZero() && !now.Before(s.expires) }
 

@@ -51,8 +51,8 @@ func login(t *testing.T, s dispatch.Session, token string) handler.Authenticated
 	return a
 }
 
-// Before a handshake, as Kafka: one ApiVersions of a served version, and one before
-// it of another.
+// Before a handshake, as Kafka: one ApiVersions that is answered without an error, and
+// one before it.
 func TestBeforeHandshake(t *testing.T) {
 	t.Parallel()
 	s := sasltest.New(t, nil)
@@ -65,10 +65,12 @@ func TestBeforeHandshake(t *testing.T) {
 	one := begin()
 	require.NoError(t, one.Admit(versions, 9, "app"), "not served: the client may try again")
 	require.NoError(t, one.Admit(versions, 0, "app"))
+	one.Versions()
 	require.Error(t, one.Admit(versions, 0, "app"))
 
 	two := begin()
 	require.NoError(t, two.Admit(versions, 3, "app"))
+	two.Versions()
 	require.Error(t, two.Admit(versions, 0, "app"), "once is enough")
 
 	three := begin()

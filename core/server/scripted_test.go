@@ -118,6 +118,8 @@ type session struct {
 	open, failed atomic.Bool
 }
 
+func (*session) Versions() {}
+
 func (*session) Handshake(int16, string) ([]string, int16) { return nil, 0 }
 
 func (s *session) Authenticate(_ context.Context, token []byte) handler.Authenticated {

@@ -49,6 +49,9 @@ func (s server) apiVersions(ctx context.Context, call handler.Call, req *kmsg.Ap
 	resp := kmsg.NewPtrApiVersionsResponse()
 	if resp.ErrorCode = s.check(ctx, req); resp.ErrorCode == 0 {
 		resp.ApiKeys = rows(call.APIs)
+		if call.Login != nil {
+			call.Login.Versions()
+		}
 	}
 	return resp, nil
 }

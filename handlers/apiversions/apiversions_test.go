@@ -12,6 +12,7 @@ import (
 	"github.com/iggykafka/gateway/core/cluster"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/handlertest"
+	"github.com/iggykafka/gateway/core/sasl/sasltest"
 	"github.com/iggykafka/gateway/core/topicadmin/admintest"
 )
 
@@ -69,4 +70,20 @@ func TestClusterIDIsKept(t *testing.T) {
 		require.Equal(t, want, resp.(*kmsg.ApiVersionsResponse).ErrorCode)
 	}
 	require.Equal(t, 2, asked)
+}
+
+// A login is told of the answers that have no error, which before it may be one.
+func TestLoginIsTold(t *testing.T) {
+	t.Parallel()
+	h, _ := open(t)
+	login := &sasltest.Login{}
+	for _, c := range []struct {
+		name string
+		told int
+	}{{"", 0}, {"a", 1}, {"-", 1}, {"b", 2}} {
+		req := &kmsg.ApiVersionsRequest{Version: 3, ClientSoftwareName: c.name, ClientSoftwareVersion: "1"}
+		_, err := h.Handle(context.Background(), handler.Call{Login: login}, req)
+		require.NoError(t, err)
+		require.Equal(t, c.told, login.Told, "after %q", c.name)
+	}
 }

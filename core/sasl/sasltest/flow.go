@@ -24,6 +24,7 @@ const flowPatience = time.Minute
 // lines:
 //
 //	versions 3                    ApiVersions
+//	versions 3 unnamed            the same without the name of the client
 //	handshake 1 PLAIN             SaslHandshake
 //	token 1 "\x00alice\x00alice"  SaslAuthenticate
 //	bare "\x00alice\x00alice"     a bare token
@@ -76,6 +77,9 @@ func step(c *rawclient.Conn, line string) (string, error) {
 	case "versions":
 		r := kmsg.NewPtrApiVersionsRequest()
 		r.ClientSoftwareName, r.ClientSoftwareVersion, req = "flow", "1", r
+		if strings.HasSuffix(rest, " unnamed") {
+			r.ClientSoftwareName = "" // which no client may have (KIP-511)
+		}
 	case "metadata":
 		r := kmsg.NewPtrMetadataRequest()
 		r.Topics, req = []kmsg.MetadataRequestTopic{}, r

@@ -26,7 +26,11 @@ type Login struct {
 
 	Version int16
 	Asked   []string // mechanisms and tokens
+	Told    int      // how often Versions was called
 }
+
+// Versions implements handler.Login.
+func (l *Login) Versions() { l.Told++ }
 
 // Handshake implements handler.Login.
 func (l *Login) Handshake(version int16, mechanism string) ([]string, int16) {
