@@ -1,14 +1,7 @@
 // The line protocol of clienttest.Script (see ../script.go) for kafkajs.
 'use strict'
 
-const readline = require('node:readline')
-const { createRequire } = require('node:module')
-
-const fs = require('node:fs')
-
-// A login is a Login of ../secured, or missing.
-const [modules, login, addr] = process.argv.length > 4 ? process.argv.slice(2) : [process.argv[2], undefined, process.argv[3]]
-const load = createRequire(`${modules}/`)
+const { addr, decode, encode, load, login, Records, reads, serve, tlsOf } = require('./harness')
 const { AssignerProtocol, CompressionCodecs, CompressionTypes, Kafka, logLevel } = load('kafkajs')
 
 // kafkajs brings gzip and leaves the other codecs to plugins.
@@ -26,9 +19,8 @@ CompressionCodecs[CompressionTypes.ZSTD] = () => ({
 const codecs = { none: 'None', gzip: 'GZIP', snappy: 'Snappy', lz4: 'LZ4', zstd: 'ZSTD' }
 
 // security returns the settings of a login.
-function security({ mechanism, user, password, token, ca, pem }) {
-  const shown = pem === '' ? undefined : fs.readFileSync(pem)
-  const ssl = { ca: fs.readFileSync(ca), cert: shown, key: shown }
+function security({ mechanism, user, password, token, ...files }) {
+  const ssl = tlsOf(files)
   switch (mechanism) {
     case 'SSL':
       return { ssl }
@@ -40,15 +32,12 @@ function security({ mechanism, user, password, token, ca, pem }) {
 
 const settings = {
   brokers: [addr], logLevel: logLevel.WARN, logCreator: () => e => console.error(JSON.stringify(e)),
-  ...(login === undefined ? {} : security(JSON.parse(login))),
+  ...(login === undefined ? {} : security(login)),
 }
 const kafka = new Kafka(settings)
 // Where logins are tested, who is refused tells it at once.
 const admin = (login === undefined ? kafka : new Kafka({ ...settings, retry: { retries: 0 } })).admin()
 let member
-
-const encode = data => (data === null ? null : data.toString('base64'))
-const decode = text => (text === null ? null : Buffer.from(text, 'base64'))
 
 // kafkajs keeps headers in an object: a repeated name has an array.
 const toHeaders = list => {
@@ -59,12 +48,11 @@ const toHeaders = list => {
 const fromHeaders = object =>
   Object.entries(object).flatMap(([name, values]) => [values].flat().map(value => ({ name, value: encode(value) })))
 
-// start runs a consumer that queues what comes. take waits at most a second for records.
+// start runs a consumer.
 async function start(groupId, topic, seek = {}) {
   const consumer = kafka.consumer({ groupId, heartbeatInterval: 500, maxWaitTimeInMs: 200 })
   let owned = []
-  let queue = []
-  let wake = () => {}
+  const come = new Records()
   consumer.on(consumer.events.GROUP_JOIN, e => { owned = e.payload.memberAssignment[topic] ?? [] })
   await consumer.connect()
   await consumer.subscribe({ topic, fromBeginning: true })
@@ -72,25 +60,14 @@ async function start(groupId, topic, seek = {}) {
     autoCommit: false,
     eachMessage: async ({ partition, message }) => {
       if (Number(message.offset) < Number(seek[partition] ?? 0)) return // fetched before the seek
-      queue.push({
+      come.put({
         partition, offset: Number(message.offset), key: encode(message.key), value: encode(message.value),
         headers: fromHeaders(message.headers), time: Number(message.timestamp),
       })
-      wake()
     },
   })
   for (const [partition, offset] of Object.entries(seek)) consumer.seek({ topic, partition: Number(partition), offset: String(offset) })
-  const take = async () => {
-    if (queue.length === 0) {
-      await new Promise(resolve => {
-        const timer = setTimeout(resolve, 1000)
-        wake = () => { clearTimeout(timer); resolve() }
-      })
-    }
-    const records = queue
-    queue = []
-    return { records, partitions: owned }
-  }
+  const take = async () => ({ records: await come.take(), partitions: owned })
   const stop = () => consumer.disconnect()
   const commit = offsets => consumer.commitOffsets(offsets)
   return { take, stop, commit }
@@ -111,14 +88,7 @@ const ops = {
     await producer.send({ topic, messages, compression: CompressionTypes[codecs[codec]] })
     await producer.disconnect()
   },
-  // kafkajs reads in groups only: a group of its own, and a seek.
-  read: async ({ topic, from, count }) => {
-    const reader = await start(`reader-${process.pid}-${Date.now()}`, topic, from)
-    const out = []
-    while (out.length < count) out.push(...(await reader.take()).records)
-    await reader.stop()
-    return out
-  },
+  read: reads(start),
   at: async ({ topic, time }) => {
     const found = await admin.fetchTopicOffsetsByTimestamp(topic, time)
     return Object.fromEntries(found.map(({ partition, offset }) => [partition, Number(offset)]))
@@ -137,15 +107,6 @@ const ops = {
   leave: () => member.stop(),
 }
 
-async function main() {
-  const connected = admin.connect()
-  connected.catch(() => {}) // each op tells
-  for await (const line of readline.createInterface({ input: process.stdin })) {
-    const { op, ...rest } = JSON.parse(line)
-    const answer = await connected.then(() => ops[op](rest)).then(ok => ({ ok: ok ?? null }), e => ({ error: [e.stack, ...(e.errors ?? [])].join('\n') }))
-    process.stdout.write(`${JSON.stringify(answer)}\n`)
-  }
-  process.exit(0) // whatever a failed op left open
-}
-
-main()
+const connected = admin.connect()
+connected.catch(() => {}) // each op tells
+serve(Object.fromEntries(Object.entries(ops).map(([name, op]) => [name, request => connected.then(() => op(request))])))

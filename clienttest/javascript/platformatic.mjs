@@ -1,43 +1,36 @@
 // The line protocol of clienttest.Script (see ../script.go) for @platformatic/kafka.
-import fs from 'node:fs'
-import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import readline from 'node:readline'
-import { inspect } from 'node:util'
 
-// A login is a Login of ../secured, or missing.
-const [modules, login, addr] = process.argv.length > 4 ? process.argv.slice(2) : [process.argv[2], undefined, process.argv[3]]
-const { Admin, Consumer, Producer } = await import(pathToFileURL(createRequire(`${modules}/`).resolve('@platformatic/kafka')))
+import harness from './harness.js'
+
+const { addr, decode, encode, load, login, Records, reads, serve, tlsOf } = harness
+const { Admin, Consumer, Producer } = await import(pathToFileURL(load.resolve('@platformatic/kafka')))
 
 // security returns the settings of a login.
-function security({ mechanism, user, password, token, ca, pem }) {
-  const shown = pem === '' ? undefined : fs.readFileSync(pem)
-  const tls = { ca: fs.readFileSync(ca), cert: shown, key: shown }
+function security({ mechanism, user, password, token, ...files }) {
+  const tls = { tls: tlsOf(files), tlsServerName: true }
   switch (mechanism) {
     case 'SSL':
-      return { tls, tlsServerName: true }
+      return tls
     case 'OAUTHBEARER':
-      return { tls, tlsServerName: true, sasl: { mechanism, token } }
+      return { ...tls, sasl: { mechanism, token } }
   }
-  return { tls, tlsServerName: true, sasl: { mechanism, username: user, password } }
+  return { ...tls, sasl: { mechanism, username: user, password } }
 }
 
 const settings = {
   clientId: 'clienttest', bootstrapBrokers: [addr],
   // Where logins are tested, who is refused tells it at once.
-  ...(login === undefined ? {} : { ...security(JSON.parse(login)), retries: 0 }),
+  ...(login === undefined ? {} : { ...security(login), retries: 0 }),
 }
 const admin = new Admin(settings)
 let member
 
-const encode = data => data?.toString('base64') ?? null
-const decode = text => (text === null ? undefined : Buffer.from(text, 'base64'))
-
 // The library keeps headers in a Map. One whose keys are buffers has each entry, in order, also those of one name.
-const toHeaders = list => new Map(list.map(({ name, value }) => [Buffer.from(name), value === null ? null : decode(value)]))
+const toHeaders = list => new Map(list.map(({ name, value }) => [Buffer.from(name), decode(value)]))
 const fromHeaders = map => [...map].map(([name, value]) => ({ name: name.toString(), value: encode(value) }))
 
-// start runs a consumer that queues what comes. take waits at most a second for records.
+// start runs a consumer.
 async function start(groupId, topic, from) {
   const consumer = new Consumer({ ...settings, groupId })
   const place = from === undefined
@@ -46,27 +39,14 @@ async function start(groupId, topic, from) {
   const stream = await consumer.consume({
     topics: [topic], autocommit: false, sessionTimeout: 10_000, rebalanceTimeout: 30_000, heartbeatInterval: 500, maxWaitTime: 200, ...place,
   })
-  let queue = []
-  let wake = () => {}
-  let failed
-  stream.on('data', ({ partition, offset, key, value, headers, timestamp }) => {
-    queue.push({ partition, offset: Number(offset), key: encode(key), value: encode(value), headers: fromHeaders(headers), time: Number(timestamp) })
-    wake()
+  const come = new Records()
+  stream.on('data', ({ partition, offset, key, value, headers, timestamp }) => come.put({
+    partition, offset: Number(offset), key: encode(key), value: encode(value), headers: fromHeaders(headers), time: Number(timestamp),
+  }))
+  stream.on('error', e => come.fail(e))
+  const take = async () => ({
+    records: await come.take(), partitions: consumer.assignments?.find(a => a.topic === topic)?.partitions ?? [],
   })
-  stream.on('error', e => { failed = e; wake() })
-  const take = async () => {
-    if (queue.length === 0 && failed === undefined) {
-      await new Promise(resolve => {
-        const timer = setTimeout(resolve, 1000)
-        wake = () => { clearTimeout(timer); resolve() }
-      })
-    }
-    if (failed !== undefined) throw failed
-    const records = queue
-    queue = []
-    const owned = consumer.assignments?.find(a => a.topic === topic)?.partitions ?? []
-    return { records, partitions: owned }
-  }
   const stop = () => consumer.close(true)
   const commit = offsets => consumer.commit({ offsets })
   return { take, stop, commit }
@@ -78,19 +58,12 @@ const ops = {
   produce: async ({ topic, codec, records }) => {
     const producer = new Producer({ ...settings, idempotent: true })
     const messages = records.map(r => ({
-      topic, key: decode(r.key), value: decode(r.value), headers: toHeaders(r.headers), timestamp: BigInt(r.time),
+      topic, key: decode(r.key) ?? undefined, value: decode(r.value) ?? undefined, headers: toHeaders(r.headers), timestamp: BigInt(r.time),
     }))
     await producer.send({ messages, compression: codec })
     await producer.close()
   },
-  // It reads in groups only: a group of its own, and offsets.
-  read: async ({ topic, from, count }) => {
-    const reader = await start(`reader-${process.pid}-${Date.now()}`, topic, from)
-    const out = []
-    while (out.length < count) out.push(...(await reader.take()).records)
-    await reader.stop()
-    return out
-  },
+  read: reads(start),
   at: async ({ topic, time }) => {
     const partitions = [0, 1, 2].map(partitionIndex => ({ partitionIndex, timestamp: BigInt(time) }))
     const [found] = await admin.listOffsets({ topics: [{ name: topic, partitions }] })
@@ -111,14 +84,4 @@ const ops = {
 // The library says the states of groups in its own way.
 const states = { STABLE: 'Stable', EMPTY: 'Empty', DEAD: 'Dead', PREPARING_REBALANCE: 'PreparingRebalance', COMPLETING_REBALANCE: 'CompletingRebalance' }
 
-for await (const line of readline.createInterface({ input: process.stdin })) {
-  const { op, ...rest } = JSON.parse(line)
-  let answer
-  try {
-    answer = { ok: (await ops[op](rest)) ?? null }
-  } catch (e) {
-    answer = { error: inspect(e, { depth: 8 }) } // with the errors inside it
-  }
-  process.stdout.write(`${JSON.stringify(answer)}\n`)
-}
-process.exit(0) // whatever a failed op left open
+await serve(ops)
