@@ -10,12 +10,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/iggykafka/gateway/clienttest/secured"
 )
 
 // Script adapts a library of another language. The command is started with the bootstrap address as its last
@@ -40,6 +43,15 @@ func Script(t *testing.T, addr string, command ...string) Client {
 	s, err := startScript(t, addr, command)
 	require.NoError(t, err)
 	return s
+}
+
+// LogsIn returns what opens a Script that logs in: the command gets the login as JSON, in front of the address.
+func LogsIn(command ...string) func(*testing.T, secured.Login) (Client, error) {
+	return func(t *testing.T, login secured.Login) (Client, error) {
+		text, err := json.Marshal(login)
+		require.NoError(t, err)
+		return Script(t, login.Address, append(slices.Clone(command), string(text))...), nil
+	}
 }
 
 // scriptEnd is the time that a script has to end after the end of its input.

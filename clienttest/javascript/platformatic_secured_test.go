@@ -35,6 +35,6 @@ func platformaticLogins(t *testing.T) clienttest.Secured {
 		// It takes the answer, which has no code yet, for a success, and goes on with a request.
 		Silent: []string{secured.BadToken},
 		Brief:  true,
-		Open:   opens("platformatic.mjs", install(t)),
+		Open:   clienttest.LogsIn("node", "platformatic.mjs", install(t)),
 	}
 }

@@ -1,11 +1,8 @@
 package javascript
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/clienttest"
 	"github.com/iggykafka/gateway/clienttest/secured"
@@ -38,15 +35,6 @@ func library(t *testing.T) clienttest.Secured {
 		// It takes the answer, which has no code yet, for a success, and goes on with a request.
 		Silent: []string{secured.BadToken},
 		Brief:  true,
-		Open:   opens("kafkajs.js", install(t)),
-	}
-}
-
-// opens has a script log in.
-func opens(script, modules string) func(*testing.T, secured.Login) (clienttest.Client, error) {
-	return func(t *testing.T, login secured.Login) (clienttest.Client, error) {
-		text, err := json.Marshal(login)
-		require.NoError(t, err)
-		return clienttest.Script(t, login.Address, "node", script, modules, string(text)), nil
+		Open:   clienttest.LogsIn("node", "kafkajs.js", install(t)),
 	}
 }

@@ -1,10 +1,7 @@
 package python
 
 import (
-	"encoding/json"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/clienttest"
 	"github.com/iggykafka/gateway/clienttest/secured"
@@ -68,12 +65,7 @@ func aioKafka(t *testing.T) clienttest.Secured {
 
 // secure adds how a script is opened.
 func secure(t *testing.T, script string, l clienttest.Secured) clienttest.Secured {
-	python := install(t)
 	l.Brief = true
-	l.Open = func(t *testing.T, login secured.Login) (clienttest.Client, error) {
-		text, err := json.Marshal(login)
-		require.NoError(t, err)
-		return clienttest.Script(t, login.Address, python, "-B", "-X", "faulthandler", script, string(text)), nil
-	}
+	l.Open = clienttest.LogsIn(install(t), "-B", "-X", "faulthandler", script)
 	return l
 }
