@@ -23,8 +23,8 @@ const (
 )
 
 // conn is one connection. At any moment one goroutine, its leader, reads from
-// it. The leader works on what it reads; when that takes long, the watch starts
-// a follower, which leads from then on and hands the request that it reads to
+// it. The leader works on what it reads; when that takes long, or is worth it, it
+// gets a follower, which leads from then on and hands the request that it reads to
 // nobody before the old leader has reported the end of its own.
 type conn struct {
 	s        *Server
@@ -78,6 +78,8 @@ func (c *conn) begin() {
 type turn struct {
 	frame wire.Frame
 	lease guard.Lease
+	early bool  // the one before is in work
+	share int64 // of the memory for early ones, in bytes
 }
 
 func (t *turn) release() {
@@ -85,34 +87,8 @@ func (t *turn) release() {
 	t.lease.Release()
 }
 
-// look starts a follower, when it is time.
-func (c *conn) look() {
-	if c.watch.looks(c.age) {
-		c.follow()
-	}
-}
-
 // age is how long the connection has been open.
 func (c *conn) age() time.Duration { return time.Since(c.opened) }
-
-// follow leads on while another goroutine still works on a request.
-func (c *conn) follow() {
-	c.in.Detach() // the request in work may lie in the reader's buffer
-	t := &turn{}
-	err := c.read(t)
-	if err != nil {
-		c.cancel() // nobody waits for the request in work any more
-	}
-	if before := <-c.ended; before != nil && !(err != nil && c.gone(before)) {
-		err = before
-	}
-	if err != nil {
-		t.release()
-		c.end(err)
-		return
-	}
-	c.run(t)
-}
 
 // lead secures the connection, reads the first request and goes on from there.
 func (c *conn) lead() {
@@ -158,6 +134,7 @@ func (c *conn) work(t *turn) error {
 	if !c.state.CompareAndSwap(idle, busy) {
 		return errShutdown
 	}
+	c.readsOn(t)
 	if c.stranger() {
 		c.opening.Works()
 	}
@@ -267,6 +244,12 @@ func (c *conn) read(t *turn) error {
 	size, err := c.in.Prefix()
 	if err != nil {
 		return c.readFailed(err)
+	}
+	if t.early && !c.comesEarly(t, size) {
+		if err := c.former(); err != nil {
+			return err
+		}
+		began = time.Time{} // not the client took the time
 	}
 	if !c.in.FrameArrived(size) {
 		if began.IsZero() {

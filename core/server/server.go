@@ -30,6 +30,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/iggykafka/gateway/core/dispatch"
@@ -40,9 +41,6 @@ import (
 )
 
 const (
-	// lookAhead is how long a request may be in work before its connection is
-	// read on. Most never need to.
-	lookAhead = 20 * time.Millisecond
 	// endGrace is how long abandoned requests may take to notice.
 	endGrace = time.Second
 )
@@ -57,6 +55,7 @@ type Server struct {
 	metrics  *metrics
 	pool     wire.Pool
 	bulk     *bulk
+	early    *semaphore.Weighted // bytes of earlyMemory
 	with     collaborators
 
 	listeners []*listener
@@ -127,6 +126,7 @@ func New(
 		return nil, err
 	}
 	s.bulk = newBulk(&s.pool)
+	s.early = semaphore.NewWeighted(earlyMemory(&s.cfg))
 	if s.computing = s.with.turns; s.computing == nil {
 		s.computing = security.NewTurns()
 	}

@@ -27,6 +27,13 @@ func (w *watch) begins(now time.Duration) {
 	}
 }
 
+// tells has the request in work count as one that has taken long, and reports whether it
+// did not before.
+func (w *watch) tells() bool {
+	began := w.began.Load()
+	return began > 0 && w.began.CompareAndSwap(began, overdue)
+}
+
 // ends notes that it is not any more, and reports whether it took long.
 func (w *watch) ends() bool { return w.began.Swap(0) == overdue }
 

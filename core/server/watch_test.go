@@ -9,7 +9,7 @@ import (
 )
 
 // A request that takes long is told of once, whoever else looks at the same time, and so is
-// the next one; those that end in time are not.
+// the next one; those that end in time are not, nor those that are dealt with already.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,6 +41,15 @@ func TestWatch(t *testing.T) {
 		require.Equal(t, 3, told)
 		lasts(lookAhead)
 		require.Equal(t, 4, told, "the timer runs")
+		require.False(t, w.tells(), "it has been told of")
 		require.True(t, w.ends())
+		require.False(t, w.tells(), "there is none")
+		for range 3 {
+			w.begins(now())
+			require.True(t, w.tells())
+			time.Sleep(2 * lookAhead)
+			require.True(t, w.ends())
+		}
+		require.Equal(t, 4, told)
 	})
 }
