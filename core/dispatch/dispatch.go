@@ -36,6 +36,7 @@ type Dispatcher struct {
 	limits  Limits
 	metrics *metrics
 	tracer  *tracing.Tracer
+	mark    mark
 
 	authorizer security.Authorizer
 	audit      security.Audit
@@ -61,7 +62,7 @@ func New(t *Table, l Limits, reg prometheus.Registerer, opts ...Option) (*Dispat
 	if err != nil {
 		return nil, fmt.Errorf("metrics of the dispatcher: %w", err)
 	}
-	d := &Dispatcher{routes: make(map[int16]*route, len(t.entries)), apis: t.apis, limits: l, metrics: m}
+	d := &Dispatcher{routes: make(map[int16]*route, len(t.entries)), apis: t.apis, limits: l, metrics: m, mark: newMark()}
 	for key, e := range t.entries {
 		d.routes[key] = m.route(e)
 	}
@@ -89,6 +90,7 @@ type Caller struct {
 	// changes: a copy for each request would be garbage.
 	clientID string
 	memory   memory
+	answer   Answer
 	access   access
 	account  account
 	request  request
@@ -108,8 +110,8 @@ func (c *Caller) setClientID(id []byte) {
 }
 
 // Dispatch answers one request, given the payload of its frame, and returns the
-// answer as it goes on the wire, length prefix included, in a buffer of pool
-// that the caller puts back. No buffer means that no answer is due.
+// answer as it goes on the wire, in buffers of pool. It has to be released before the
+// caller's next request. Nil means that no answer is due.
 //
 // The request's body may be modified, and is not used after Dispatch returns.
 // What the call holds is charged to lease, which the caller releases once the
@@ -118,7 +120,7 @@ func (c *Caller) setClientID(id []byte) {
 // The error is an *Error and means that the connection has to close.
 func (d *Dispatcher) Dispatch(
 	ctx context.Context, from *Caller, payload []byte, lease *guard.Lease, pool *wire.Pool,
-) (*wire.Buffer, error) {
+) (*Answer, error) {
 	from.account.throttle = 0
 	if from.Session != nil && from.Session.Bare() {
 		return d.token(ctx, from, payload, pool)
@@ -155,7 +157,7 @@ func (d *Dispatcher) Dispatch(
 // unsupported answers a version outside the range, or refuses to.
 func (d *Dispatcher) unsupported(
 	r *route, from *Caller, head wire.Header, lease *guard.Lease, pool *wire.Pool,
-) (*wire.Buffer, error) {
+) (*Answer, error) {
 	r.unsupported.Inc()
 	if r.spec.Unsupported == nil {
 		return nil, from.fail(head, UnsupportedVersion, fmt.Errorf("%w, %d to %d",
@@ -168,17 +170,19 @@ func (d *Dispatcher) unsupported(
 // the one place that sees every call: it counts, times and survives them.
 func (d *Dispatcher) answer(
 	ctx context.Context, r *route, from *Caller, head wire.Header, body []byte, lease *guard.Lease, pool *wire.Pool,
-) (answer *wire.Buffer, err error) {
+) (answer *Answer, err error) {
 	began := time.Since(started)
 	d.metrics.inFlight.Inc()
-	from.memory.lease, from.memory.pool = lease, pool
+	from.memory.lease, from.memory.pool, from.memory.copied = lease, pool, r.spec.Parts == nil
 	ctx, span := d.begin(ctx, r, from, head)
 	defer func() {
-		from.memory.takeBack()
 		d.metrics.inFlight.Dec()
 		if p := recover(); p != nil {
 			d.metrics.panics.Inc()
 			answer, err = nil, from.panicked(head, p)
+		}
+		if answer == nil {
+			from.memory.takeBack()
 		}
 		r.answered(head.Version, time.Since(started)-began, from.request, answer)
 		if span != nil {
@@ -253,30 +257,19 @@ func (d *Dispatcher) call(from *Caller, key int16) handler.Call {
 // encode writes an answer at the version it carries.
 func (d *Dispatcher) encode(
 	r *route, from *Caller, head wire.Header, resp kmsg.Response, pool *wire.Pool,
-) (*wire.Buffer, error) {
+) (*Answer, error) {
 	if resp.Key() != head.Key {
 		return nil, from.fail(head, HandlerFailed, fmt.Errorf("%w, %d", errWrongResponse, resp.Key()))
 	}
 	r.codes.find(resp, &from.request.codes)
-	size := 0
-	if r.spec.EncodedSize != nil {
-		size = r.spec.EncodedSize(resp)
-	}
-	out := pool.Get(size)
-	write(out, head, resp)
-	if n := wire.PayloadSize(out.B); n > d.limits.MaxFrame {
-		pool.Put(out)
+	answer := from.newAnswer(pool)
+	answer.write(r, &d.mark, head, resp)
+	if n := answer.payload(); n > d.limits.MaxFrame {
+		answer.Release()
 		return nil, from.fail(head, AnswerTooLarge, fmt.Errorf("%w: %d bytes, %d allowed",
 			ErrAnswerTooLarge, n, d.limits.MaxFrame))
 	}
-	return out, nil
-}
-
-// write writes an answer, length prefix included, in place of what out holds.
-func write(out *wire.Buffer, head wire.Header, resp kmsg.Response) {
-	out.B = wire.AppendResponseHeader(out.B[:0], head.Key, resp.IsFlexible(), head.CorrelationID)
-	out.B = resp.AppendTo(out.B)
-	wire.Finish(out.B)
+	return answer, nil
 }
 
 func (c *Caller) fail(head wire.Header, why Reason, err error) *Error {

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -69,9 +70,19 @@ func (b *bench) ask(payload []byte) ([]byte, error) {
 	if out == nil {
 		return nil, nil
 	}
-	require.Equal(b.t, len(out.B)-4, int(binary.BigEndian.Uint32(out.B)), "length prefix")
-	require.Equal(b.t, uint32(correlation), binary.BigEndian.Uint32(out.B[4:]), "correlation id")
-	return out.B[4:], nil
+	answer := whole(b.t, out)
+	require.Equal(b.t, uint32(correlation), binary.BigEndian.Uint32(answer[4:]), "correlation id")
+	return answer[4:], nil
+}
+
+// whole returns an answer as it goes on the wire, and releases it.
+func whole(t testing.TB, out *Answer) []byte {
+	t.Helper()
+	answer := bytes.Join(out.Pieces(), nil)
+	require.Len(t, answer, out.Size())
+	require.Equal(t, len(answer)-4, int(binary.BigEndian.Uint32(answer)), "length prefix")
+	out.Release()
+	return answer
 }
 
 // fails dispatches a payload that must close, for a reason.
@@ -384,37 +395,44 @@ func FuzzDispatch(f *testing.F) {
 			require.ErrorAs(t, err, &failed)
 			require.NotEqual(t, Panicked, failed.Reason)
 		case out != nil:
-			require.Equal(t, len(out.B)-4, int(binary.BigEndian.Uint32(out.B)))
-			require.Equal(t, p[4:8], out.B[4:8], "correlation id")
-			b.pool.Put(out)
+			require.Equal(t, p[4:8], whole(t, out)[4:8], "correlation id")
 		}
 	})
 }
 
-// Buffers that a handler borrows are charged twice, hold until the response is
-// encoded, and are taken back however the call ends.
+// Buffers that a handler borrows hold until the answer is released, and are taken back
+// however the call ends. They are charged once where the answer has no copy of them,
+// else twice.
 func TestBuffers(t *testing.T) {
 	t.Parallel()
 	var fault error
-	b := open(t, defaults, dispatchtest.Fetch(
-		func(ctx context.Context, call handler.Call, _ *kmsg.FetchRequest) ([]byte, error) {
-			lent, err := call.Buffer(ctx, 100<<10)
-			require.NoError(t, err)
-			require.Len(t, lent, 100<<10)
-			copy(lent, "records")
-			return lent, fault
-		}))
-	b.lease = guard.NewBudget(1<<20, time.Second).Lease()
-	for range 3 {
-		answer, err := b.ask(payload(kmsg.NewPtrFetchRequest(), 4))
+	const size = 100 << 10
+	fetch := dispatchtest.Fetch(func(ctx context.Context, call handler.Call, _ *kmsg.FetchRequest) ([]byte, error) {
+		lent, err := call.Buffer(ctx, size)
 		require.NoError(t, err)
-		require.Contains(t, string(answer), "records")
-		require.Equal(t, int64(2*100<<10), b.lease.Held(), "lent, and encoded")
+		require.Len(t, lent, size)
+		copy(lent, "records")
+		return lent, fault
+	})
+	for charge, fetch := range map[int64]handler.Handler{size: fetch, 2 * size: using(fetch, func(s *handler.Spec) { s.Parts = nil })} {
+		b := open(t, defaults, fetch)
+		b.lease = guard.NewBudget(1<<20, time.Second).Lease()
+		for range 3 {
+			answer, err := b.Dispatch(t.Context(), &b.from, payload(kmsg.NewPtrFetchRequest(), 4), &b.lease, &b.pool)
+			require.NoError(t, err)
+			require.Equal(t, charge, b.lease.Held())
+			require.Len(t, b.from.memory.lent, 1)
+			require.Contains(t, string(whole(t, answer)), "records")
+			require.Empty(t, b.from.memory.lent)
+			b.lease.Release()
+		}
+		fault = errors.New("failed with a buffer in hand")
+		_, err := b.ask(payload(kmsg.NewPtrFetchRequest(), 4))
+		require.ErrorIs(t, err, fault)
 		require.Empty(t, b.from.memory.lent)
-		b.lease.Release()
+		fault = nil
 	}
-	fault = errors.New("failed with a buffer in hand")
-	_, err := b.ask(payload(kmsg.NewPtrFetchRequest(), 4))
-	require.ErrorIs(t, err, fault)
-	require.Empty(t, b.from.memory.lent)
+	small := open(t, Limits{MaxFrame: size, RequestMemory: 1 << 20}, fetch)
+	small.fails(payload(kmsg.NewPtrFetchRequest(), 4), AnswerTooLarge, ErrAnswerTooLarge)
+	require.Empty(t, small.from.memory.lent)
 }

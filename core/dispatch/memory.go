@@ -14,6 +14,8 @@ type memory struct {
 	lease *guard.Lease
 	pool  *wire.Pool
 	lent  []*wire.Buffer
+	// copied is whether what is lent will be copied into the answer.
+	copied bool
 }
 
 func (m *memory) Reserve(ctx context.Context, bytes int64) error { return m.lease.Reserve(ctx, bytes) }
@@ -22,7 +24,11 @@ func (m *memory) Buffer(ctx context.Context, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	if err := m.lease.Reserve(ctx, 2*int64(n)); err != nil {
+	charge := int64(n)
+	if m.copied {
+		charge *= 2
+	}
+	if err := m.lease.Reserve(ctx, charge); err != nil {
 		return nil, err
 	}
 	b := m.pool.Get(n)
@@ -30,8 +36,7 @@ func (m *memory) Buffer(ctx context.Context, n int) ([]byte, error) {
 	return b.B[:n], nil
 }
 
-// takeBack ends the loans, once the response has been encoded. The lease is
-// released later, by whoever writes the answer.
+// takeBack ends the loans. The lease is released by whoever writes the answer.
 func (m *memory) takeBack() {
 	for i, b := range m.lent {
 		m.pool.Put(b)

@@ -9,8 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/iggykafka/gateway/core/wire"
 )
 
 // metrics are what the dispatcher counts. The parts that differ by key are
@@ -108,8 +106,8 @@ func (m *metrics) route(e entry) *route {
 	}
 }
 
-// answered measures a request that is done. No answer is a nil buffer.
-func (r *route) answered(version int16, took time.Duration, q request, answer *wire.Buffer) {
+// answered measures a request that is done. No answer is nil.
+func (r *route) answered(version int16, took time.Duration, q request, answer *Answer) {
 	r.used.Do(func() {
 		r.duration = r.metrics.duration.WithLabelValues(r.name)
 		r.processing = r.metrics.processing.WithLabelValues(r.name)
@@ -121,7 +119,7 @@ func (r *route) answered(version int16, took time.Duration, q request, answer *w
 	r.processing.Observe((took - q.waited).Seconds())
 	r.received.Add(float64(q.received))
 	if answer != nil {
-		r.sent.Add(float64(len(answer.B)))
+		r.sent.Add(float64(answer.Size()))
 	}
 }
 

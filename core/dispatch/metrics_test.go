@@ -193,6 +193,6 @@ func BenchmarkDispatchHeartbeat(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		d.pool.Put(out)
+		out.Release()
 	}
 }

@@ -83,11 +83,11 @@ func (a *account) wait(kind security.QuotaKind, d time.Duration) {
 }
 
 // charge charges what a request took, and makes the answer say for how long its
-// client is throttled. worked is the time that was spent on it. No answer is a nil
-// buffer: a producer that wants none is muted all the same, though it is not charged
+// client is throttled. worked is the time that was spent on it. No answer is
+// nil: a producer that wants none is muted all the same, though it is not charged
 // for time, as in Kafka.
 func (d *Dispatcher) charge(
-	r *route, from *Caller, head wire.Header, resp kmsg.Response, answer *wire.Buffer, worked time.Duration,
+	r *route, from *Caller, head wire.Header, resp kmsg.Response, answer *Answer, worked time.Duration,
 ) {
 	a := &from.account
 	if a.quotas == nil {
@@ -99,7 +99,7 @@ func (d *Dispatcher) charge(
 		bytes = float64(from.request.received - wire.PrefixSize)
 		a.use(security.ProducedBytes, bytes)
 	case r.spec.Uses == security.FetchedBytes && answer != nil:
-		bytes = float64(len(answer.B))
+		bytes = float64(answer.Size())
 		a.use(security.FetchedBytes, bytes)
 	}
 	if answer != nil {
@@ -123,7 +123,7 @@ func (d *Dispatcher) charge(
 		t.SetThrottle(int32(min(a.throttle.Milliseconds(), math.MaxInt32))) // #nosec G115 -- at most MaxInt32
 	}
 	// The answer grows only by what is set here, if at all: fields have fixed sizes.
-	write(answer, head, resp)
+	answer.write(r, &d.mark, head, resp)
 }
 
 // throttling are the metrics of quotas.

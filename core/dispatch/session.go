@@ -66,7 +66,7 @@ func (c *Caller) login() handler.Login {
 // token answers a frame that is a bare token of a login: with a bare token.
 func (d *Dispatcher) token(
 	ctx context.Context, from *Caller, token []byte, pool *wire.Pool,
-) (answer *wire.Buffer, err error) {
+) (answer *Answer, err error) {
 	head := wire.Header{Key: int16(kmsg.SASLHandshake)} // which announced the token
 	defer func() {
 		if p := recover(); p != nil {
@@ -83,11 +83,9 @@ func (d *Dispatcher) token(
 	case done.Code != 0: // a bare token has no room for a code
 		return nil, from.fail(head, LoginRefused, fmt.Errorf("%w: %s", ErrLogin, done.Message))
 	}
-	out := pool.Get(len(done.Token))
-	out.B = append(out.B, 0, 0, 0, 0) // the length, which Finish writes
-	out.B = append(out.B, done.Token...)
-	wire.Finish(out.B)
-	return out, nil
+	answer = from.newAnswer(pool)
+	answer.token(done.Token)
+	return answer, nil
 }
 
 // access is the authorizer as the request in work sees it: it implements

@@ -32,7 +32,7 @@ func (d *Dispatcher) begin(ctx context.Context, r *route, from *Caller, head wir
 
 // end ends it. An error code in the answer is the client's matter and only named;
 // what closes the connection is an error of the span.
-func end(span trace.Span, q request, answer *wire.Buffer, err error) {
+func end(span trace.Span, q request, answer *Answer, err error) {
 	defer span.End()
 	if !span.IsRecording() {
 		return
@@ -41,7 +41,7 @@ func end(span trace.Span, q request, answer *wire.Buffer, err error) {
 		span.SetAttributes(attribute.Float64("kafka.waited_seconds", q.waited.Seconds()))
 	}
 	if answer != nil {
-		span.SetAttributes(attribute.Int("kafka.response.bytes", len(answer.B)))
+		span.SetAttributes(attribute.Int("kafka.response.bytes", answer.Size()))
 	}
 	if q.codes.first != 0 {
 		span.SetAttributes(attribute.String("kafka.error_code", codeName(q.codes.first)))

@@ -83,9 +83,14 @@ type Spec struct {
 	// Nil closes the connection, as Kafka does.
 	Unsupported func(Call) kmsg.Response
 	// EncodedSize estimates the encoded length in bytes of a response, for keys
-	// whose answers carry records: a buffer of that size is taken at once in
-	// place of one that grows. Nil suits every other key.
+	// whose answers are long: a buffer of that size is taken at once in place of one
+	// that grows. Parts count by what the response holds in their place then. Nil suits
+	// every other key.
 	EncodedSize func(kmsg.Response) int
+	// Parts names the large parts of a response, such as records: byte fields, in
+	// the order in which they are encoded. The answer is sent from where they lie, in
+	// place of a copy of them. Nil suits every other key.
+	Parts func(resp kmsg.Response, each func(part *[]byte))
 	// BeforeLogin serves the key to clients that have yet to log in, where the
 	// listener asks for it. All other keys close the connection then.
 	BeforeLogin bool
@@ -148,9 +153,9 @@ type Memory interface {
 	// returns that error as it is, which closes the connection.
 	Reserve(ctx context.Context, bytes int64) error
 	// Buffer lends a slice of n bytes, with whatever contents, until the
-	// response that Handle returns has been encoded. It is for large parts of a
-	// response, which would be garbage otherwise. It reserves 2n bytes at once:
-	// what is lent, and the same again in the encoded answer.
+	// answer to the request is written. It is for large parts of a response, which
+	// would be garbage otherwise. It reserves n bytes, and the same again for the
+	// encoded answer unless [Spec.Parts] names them.
 	Buffer(ctx context.Context, n int) ([]byte, error)
 }
 

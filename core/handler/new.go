@@ -43,6 +43,13 @@ func Sized[R kmsg.Response](size func(R) int) Option {
 	}
 }
 
+// Parts names the large parts of a response; see [Spec.Parts].
+func Parts[R kmsg.Response](parts func(resp R, each func(part *[]byte))) Option {
+	return func(s *Spec) {
+		s.Parts = func(resp kmsg.Response, each func(*[]byte)) { parts(resp.(R), each) }
+	}
+}
+
 // BeforeLogin serves the key before a login; see [Spec.BeforeLogin].
 func BeforeLogin() Option { return func(s *Spec) { s.BeforeLogin = true } }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"net"
@@ -160,8 +161,8 @@ func (c *conn) answer(t *turn) error {
 		c.comesIn()
 	}
 	if answer != nil {
-		err = c.send(answer.B)
-		c.s.pool.Put(answer)
+		err = c.send(answer)
+		answer.Release()
 	}
 	switch {
 	case err != nil:
@@ -176,31 +177,48 @@ func (c *conn) answer(t *turn) error {
 }
 
 // send writes an answer.
-func (c *conn) send(answer []byte) error {
+func (c *conn) send(answer *dispatch.Answer) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	c.s.metrics.sent.Add(float64(len(answer)))
-	c.socket.finishBy(time.Now().Add(c.s.cfg.WriteTimeout + perMiB(len(answer))))
-	var err error
+	size := answer.Size()
+	c.s.metrics.sent.Add(float64(size))
+	c.socket.finishBy(time.Now().Add(c.s.cfg.WriteTimeout + perMiB(size)))
 	if c.listener.transport == nil {
-		_, err = c.nc.Write(answer)
-		return timeout(err, errWriteTimeout)
+		return timeout(c.socket.writePieces(answer.Pieces()), errWriteTimeout)
 	}
 	defer c.socket.finished()
 	var buffer *wire.Buffer
-	if len(answer) > oneRecord {
-		buffer = c.s.bulk.get(len(answer))
+	if size > oneRecord {
+		buffer = c.s.bulk.get(size)
 	}
 	if buffer == nil {
-		_, err = c.nc.Write(answer)
-	} else {
-		c.socket.hold(buffer)
-		_, err = c.nc.Write(answer)
-		err = errors.Join(err, c.socket.release())
-		c.s.bulk.put(buffer)
+		return timeout(c.encipher(answer.Pieces()), errWriteTimeout)
 	}
+	c.socket.hold(buffer)
+	err := errors.Join(c.encipher(answer.Pieces()), c.socket.release())
+	c.s.bulk.put(buffer)
 	return timeout(err, errWriteTimeout)
+}
+
+// encipher writes to the transport, in records that are full.
+func (c *conn) encipher(pieces [][]byte) error {
+	if len(pieces) == 1 {
+		_, err := c.nc.Write(pieces[0])
+		return err
+	}
+	w := c.s.records.Get().(*bufio.Writer)
+	w.Reset(c.nc)
+	defer func() {
+		w.Reset(nil)
+		c.s.records.Put(w)
+	}()
+	for _, piece := range pieces {
+		if _, err := w.Write(piece); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
 }
 
 // mute leaves the client's requests unread for a time, because it is throttled

@@ -19,6 +19,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,7 @@ type Server struct {
 	metrics  *metrics
 	pool     wire.Pool
 	bulk     *bulk
+	records  sync.Pool           // of a *bufio.Writer: one record of a transport
 	early    *semaphore.Weighted // bytes of earlyMemory
 	with     collaborators
 
@@ -126,6 +128,7 @@ func New(
 		return nil, err
 	}
 	s.bulk = newBulk(&s.pool)
+	s.records.New = func() any { return bufio.NewWriterSize(nil, oneRecord) }
 	s.early = semaphore.NewWeighted(earlyMemory(&s.cfg))
 	if s.computing = s.with.turns; s.computing == nil {
 		s.computing = security.NewTurns()

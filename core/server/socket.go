@@ -134,22 +134,57 @@ func (s *socket) write(p []byte) (n int, err error) {
 	if s.broken != nil {
 		return 0, s.broken
 	}
-	if s.writeArmed.IsZero() || s.writeArmed.After(s.writeBy) {
-		s.armWrite()
-	}
+	s.beginWrite()
 	for {
 		var more int
 		more, err = s.Conn.Write(p[n:])
 		if n += more; err == nil {
 			return n, nil
 		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(s.writeBy) || s.givenUp() {
-			s.broken = err
-			s.untaken.Store(errors.Is(err, os.ErrDeadlineExceeded))
+		if !s.goesOn(err) {
 			return n, err
 		}
+	}
+}
+
+// writePieces writes pieces, of which nothing is left then. It fails as Write does.
+func (s *socket) writePieces(pieces net.Buffers) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(pieces) == 1 {
+		_, err := s.write(pieces[0])
+		return err
+	}
+	if s.broken != nil {
+		return s.broken
+	}
+	s.beginWrite()
+	for {
+		_, err := pieces.WriteTo(s.Conn) // takes away what has been written
+		if err == nil || !s.goesOn(err) {
+			return err
+		}
+	}
+}
+
+// beginWrite has the deadline that holds be at writeBy or before. The caller holds mu.
+func (s *socket) beginWrite() {
+	if s.writeArmed.IsZero() || s.writeArmed.After(s.writeBy) {
 		s.armWrite()
 	}
+}
+
+// goesOn reports whether a write that failed has time left, and gives it to it. The
+// caller holds mu.
+func (s *socket) goesOn(err error) bool {
+	late := errors.Is(err, os.ErrDeadlineExceeded)
+	if !late || !time.Now().Before(s.writeBy) || s.givenUp() {
+		s.broken = err
+		s.untaken.Store(late)
+		return false
+	}
+	s.armWrite()
+	return true
 }
 
 func (s *socket) armWrite() {

@@ -96,3 +96,56 @@ func TestInterrupt(t *testing.T) {
 		far.Close()
 	}
 }
+
+// Pieces are written in order, whatever a client takes at a time, and go on where a
+// deadline has cut them that was set for something earlier. They end with their own.
+func TestPiecesInTime(t *testing.T) {
+	t.Parallel()
+	for _, pieces := range [][]string{{"abcdefghij"}, {"abc", "defg", "h", "ij"}} {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer near.Close()
+			s := &socket{Conn: far, spare: time.Second}
+			answer := func() (b net.Buffers) {
+				for _, piece := range pieces {
+					b = append(b, []byte(piece))
+				}
+				return b
+			}
+			var got []byte
+			take := func(bytes int) <-chan struct{} {
+				taken := make(chan struct{})
+				go func() {
+					defer close(taken)
+					for b := make([]byte, 2); bytes > 0; {
+						time.Sleep(2 * time.Second)
+						n, _ := near.Read(b)
+						got = append(got, b[:n]...)
+						bytes -= n
+					}
+				}()
+				return taken
+			}
+			s.finishBy(time.Now().Add(3 * time.Second))
+			taken := take(2)
+			_, err := s.Write([]byte("12"))
+			require.NoError(t, err) // and the deadline is that one
+			<-taken
+			s.finishBy(time.Now().Add(time.Hour))
+			taken = take(10)
+			require.NoError(t, s.writePieces(answer()))
+			<-taken
+			require.Equal(t, "12abcdefghij", string(got))
+
+			s.finishBy(time.Now().Add(3 * time.Second))
+			began := time.Now()
+			taken = take(2)
+			require.ErrorIs(t, s.writePieces(answer()), os.ErrDeadlineExceeded)
+			<-taken
+			require.Equal(t, 3*time.Second, time.Since(began))
+			require.ErrorIs(t, s.writePieces(answer()), os.ErrDeadlineExceeded, "nothing follows half of a write")
+			require.True(t, s.untaken.Load())
+			far.Close()
+		})
+	}
+}

@@ -109,8 +109,8 @@ func AppendResponseHeader(dst []byte, key int16, flexible bool, correlationID in
 	return dst
 }
 
-// PayloadSize returns the length in bytes of an answer without its prefix.
-func PayloadSize(answer []byte) int { return len(answer) - PrefixSize }
-
-// Finish sets the length prefix of an answer.
-func Finish(answer []byte) { binary.BigEndian.PutUint32(answer, uint32(PayloadSize(answer))) } // #nosec G115 -- the same bits, as the protocol has them
+// Finish writes the length prefix of an answer of size bytes, itself included, of
+// which answer holds the beginning.
+func Finish(answer []byte, size int) {
+	binary.BigEndian.PutUint32(answer, uint32(size-PrefixSize)) // #nosec G115 -- the same bits, as the protocol has them
+}

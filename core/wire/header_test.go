@@ -117,9 +117,10 @@ func TestResponseHeader(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := AppendResponseHeader(nil, c.key, c.flexible, 0x01020304)
-			Finish(got)
+			Finish(got, len(got))
 			require.Equal(t, c.want, got)
-			require.Equal(t, len(c.want)-4, PayloadSize(got))
+			Finish(got, len(got)+0x01020300)
+			require.Equal(t, append([]byte{1, 2, 3, c.want[3]}, c.want[4:]...), got, "with more behind it")
 		})
 	}
 }

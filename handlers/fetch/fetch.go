@@ -35,7 +35,7 @@ type Store interface {
 // New returns the handler.
 func New(store Store, limits settings.Fetch) handler.Handler {
 	return handler.New(4, 18, shape, handler.CloseConnection, fetcher{store, limits}.fetch,
-		handler.Sized(size), handler.Uses(security.FetchedBytes), handler.WhenThrottled(empty), handler.Authorizes(
+		handler.Sized(size), handler.Parts(records), handler.Uses(security.FetchedBytes), handler.WhenThrottled(empty), handler.Authorizes(
 			handler.Check{
 				Operation: kmsg.ACLOperationClusterAction, Resource: kmsg.ACLResourceTypeCluster,
 				Code: kerr.TopicAuthorizationFailed.Code, When: "the request is a broker's, with a replica id",
@@ -95,14 +95,19 @@ func (f fetcher) fetch(ctx context.Context, call handler.Call, req *kmsg.FetchRe
 // records wait until it may have them.
 func empty(*kmsg.FetchResponse) *kmsg.FetchResponse { return kmsg.NewPtrFetchResponse() }
 
-// size is about the length of an encoded response, so that the records are
-// copied into a buffer that holds them all.
-func size(resp *kmsg.FetchResponse) int {
-	n := 1 << 10
+// records names the records of a response.
+func records(resp *kmsg.FetchResponse, each func(*[]byte)) {
 	for _, t := range resp.Topics {
 		for i := range t.Partitions {
-			n += len(t.Partitions[i].RecordBatches)
+			each(&t.Partitions[i].RecordBatches)
 		}
 	}
+}
+
+// size is about the length of an encoded response: 50 bytes for each partition, and
+// what it holds of records.
+func size(resp *kmsg.FetchResponse) int {
+	n := 1 << 10
+	records(resp, func(batches *[]byte) { n += 50 + len(*batches) })
 	return n
 }

@@ -117,15 +117,19 @@ func Fetch(records func(context.Context, handler.Call, *kmsg.FetchRequest) ([]by
 		resp.Topics = append(resp.Topics, topic)
 		return resp, nil
 	}
-	return handler.New(4, 11, shape, handler.CloseConnection, fn, handler.Sized(fetchSize))
+	return handler.New(4, 11, shape, handler.CloseConnection, fn, handler.Sized(fetchSize), handler.Parts(fetchParts))
 }
 
 func fetchSize(r *kmsg.FetchResponse) int {
 	size := 1 << 10
+	fetchParts(r, func(records *[]byte) { size += len(*records) })
+	return size
+}
+
+func fetchParts(r *kmsg.FetchResponse, each func(*[]byte)) {
 	for _, t := range r.Topics {
-		for _, p := range t.Partitions {
-			size += len(p.RecordBatches)
+		for i := range t.Partitions {
+			each(&t.Partitions[i].RecordBatches)
 		}
 	}
-	return size
 }
