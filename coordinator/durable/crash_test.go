@@ -37,6 +37,8 @@ func TestCrashes(t *testing.T) {
 					s.event()
 				}
 				s.calls()
+				s.mu.Lock() // calls may end later
+				defer s.mu.Unlock()
 				require.NotEmpty(t, s.told)
 			})
 		})
