@@ -32,7 +32,7 @@ func newServer(t *testing.T) *server.Server {
 	require.NoError(t, err)
 	c := server.DefaultConfig()
 	c.Listen = "127.0.0.1:0"
-	s, err := server.New(c, d, guard.NewBudget(c.MemoryBudget, 0), &settings.Node{}, zap.NewNop(), nil)
+	s, err := server.New(c, d, guard.NewBudget(c.MemoryBudget, 0, 0), &settings.Node{}, zap.NewNop(), nil)
 	require.NoError(t, err)
 	return s
 }

@@ -263,7 +263,7 @@ func TestMemory(t *testing.T) {
 		return kmsg.NewPtrDescribeGroupsResponse(), nil
 	}
 	b = open(t, Limits{MaxFrame: 1 << 20, RequestMemory: 1000 * 16}, dispatchtest.DescribeGroups(describe))
-	budget := guard.NewBudget(20_000, time.Millisecond)
+	budget := guard.NewBudget(20_000, 0, time.Millisecond)
 	b.lease = budget.Lease()
 	of := func(n int) []byte {
 		req := kmsg.NewPtrDescribeGroupsRequest()
@@ -416,7 +416,7 @@ func TestBuffers(t *testing.T) {
 	})
 	for charge, fetch := range map[int64]handler.Handler{size: fetch, 2 * size: using(fetch, func(s *handler.Spec) { s.Parts = nil })} {
 		b := open(t, defaults, fetch)
-		b.lease = guard.NewBudget(1<<20, time.Second).Lease()
+		b.lease = guard.NewBudget(1<<20, 0, time.Second).Lease()
 		for range 3 {
 			answer, err := b.Dispatch(t.Context(), &b.from, payload(kmsg.NewPtrFetchRequest(), 4), &b.lease, &b.pool)
 			require.NoError(t, err)

@@ -16,11 +16,14 @@ var ErrBudget = errors.New("memory budget is spent")
 
 // Budget is the memory that all requests in work may hold together: large
 // frames, decoded bodies and priced answers. Requests that find it spent queue
-// in arrival order.
+// in arrival order. A part of it is set aside for requests that are read before their
+// turn: requests in work never wait for memory of those, which wait for them.
 type Budget struct {
-	total int64
-	wait  time.Duration
-	sem   *semaphore.Weighted
+	total  int64
+	wait   time.Duration
+	onTime int64 // all but what is set aside
+	sem    *semaphore.Weighted
+	early  *semaphore.Weighted
 
 	used           atomic.Int64
 	waits, refused atomic.Uint64
@@ -43,10 +46,14 @@ func (b *Budget) Stats() Stats {
 	}
 }
 
-// NewBudget returns a budget of total bytes; a request waits at most wait for
-// its share.
-func NewBudget(total int64, wait time.Duration) *Budget {
-	return &Budget{total: total, wait: wait, sem: semaphore.NewWeighted(total)}
+// NewBudget returns a budget of total bytes, of which early bytes are set aside; a
+// request waits at most wait for its share.
+func NewBudget(total, early int64, wait time.Duration) *Budget {
+	onTime := total - early
+	return &Budget{
+		total: total, wait: wait, onTime: onTime,
+		sem: semaphore.NewWeighted(onTime), early: semaphore.NewWeighted(early),
+	}
 }
 
 // Lease returns an account for one request. It is not safe for concurrent use.
@@ -62,6 +69,43 @@ type Lease struct {
 	free   int64 // bytes that are not charged, and how many of them are left
 	left   int64
 	held   int64
+	// before is the request that this one is read before the end of; nil: its turn has
+	// come. early is what it holds of the part set aside.
+	before Before
+	early  int64
+}
+
+// Before is the request in work while the next one of its connection is read.
+type Before interface {
+	// Ended reports whether it has ended.
+	Ended() bool
+	// Wait waits until it has. An error means that there is no next one.
+	Wait() error
+}
+
+// ReadEarly makes the lease that of a request which is read while another one is in
+// work: it charges the part of the budget that is set aside. Where that is spent Reserve
+// waits for the one before, and charges the budget like others then.
+func (l *Lease) ReadEarly(before Before) { l.before = before }
+
+// OnTime says that the turn of the request has come. What it holds counts like that of
+// others from now on; it waits for that, and fails, as Reserve does.
+func (l *Lease) OnTime(ctx context.Context) error {
+	l.before = nil
+	if l.early == 0 {
+		return nil
+	}
+	if err := l.reserve(ctx, l.early); err != nil {
+		return err
+	}
+	l.releaseEarly()
+	return nil
+}
+
+func (l *Lease) releaseEarly() {
+	l.budget.used.Add(-l.early)
+	l.budget.early.Release(l.early)
+	l.early = 0
 }
 
 // Reserve charges n more bytes to the lease. It waits for the budget's wait
@@ -73,15 +117,35 @@ func (l *Lease) Reserve(ctx context.Context, n int64) error {
 		gift := min(n, l.left)
 		n, l.left = n-gift, l.left-gift
 	}
-	switch {
-	case b == nil || n <= 0:
+	if b == nil || n <= 0 {
 		return nil
+	}
+	if l.before != nil {
+		if !l.before.Ended() && b.early.TryAcquire(n) {
+			l.early += n
+			b.used.Add(n)
+			return nil
+		}
+		if err := l.before.Wait(); err != nil {
+			return err
+		}
+		if err := l.OnTime(ctx); err != nil {
+			return err
+		}
+	}
+	return l.reserve(ctx, n)
+}
+
+// reserve charges n bytes to what is not set aside.
+func (l *Lease) reserve(ctx context.Context, n int64) error {
+	b := l.budget
+	switch {
 	case b.sem.TryAcquire(n):
 		l.hold(n)
 		return nil
-	case n > b.total-l.held: // it would wait for itself
+	case n > b.onTime-l.held: // it would wait for itself
 		b.refused.Add(1)
-		return fmt.Errorf("%w: %d bytes asked of %d", ErrBudget, l.held+n, b.total)
+		return fmt.Errorf("%w: %d bytes asked of %d", ErrBudget, l.held+n, b.onTime)
 	}
 	b.waits.Add(1)
 	began := time.Now()
@@ -107,7 +171,7 @@ func (l *Lease) hold(n int64) {
 }
 
 // Held returns the bytes that the lease holds of the budget.
-func (l *Lease) Held() int64 { return l.held }
+func (l *Lease) Held() int64 { return l.held + l.early }
 
 // Release gives everything back. The lease can be used again.
 func (l *Lease) Release() {
@@ -116,5 +180,9 @@ func (l *Lease) Release() {
 		l.budget.sem.Release(l.held)
 		l.held = 0
 	}
+	if l.early > 0 {
+		l.releaseEarly()
+	}
+	l.before = nil
 	l.left = l.free
 }

@@ -14,7 +14,7 @@ import (
 func TestBudgetRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBudget(100, 5*time.Second)
+		b := NewBudget(100, 0, 5*time.Second)
 		l := b.Lease()
 		began := time.Now()
 		require.ErrorIs(t, l.Reserve(context.Background(), 101), ErrBudget)
@@ -39,7 +39,7 @@ func TestBudgetRefuses(t *testing.T) {
 func TestNobodyWaitsForItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBudget(100, 5*time.Second)
+		b := NewBudget(100, 0, 5*time.Second)
 		l := b.Lease()
 		require.NoError(t, l.Reserve(context.Background(), 10))
 		began := time.Now()
@@ -58,7 +58,7 @@ func TestNobodyWaitsForItself(t *testing.T) {
 func TestLeaseAbove(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	b := NewBudget(100, 0)
+	b := NewBudget(100, 0, 0)
 	all := b.Lease()
 	require.NoError(t, all.Reserve(ctx, 100))
 	l := b.LeaseAbove(64)

@@ -118,7 +118,7 @@ func TestNullableStruct(t *testing.T) {
 
 func TestBudget(t *testing.T) {
 	ctx := context.Background()
-	b := guard.NewBudget(100, time.Millisecond)
+	b := guard.NewBudget(100, 0, time.Millisecond)
 	one, two := b.Lease(), b.Lease()
 	require.NoError(t, one.Reserve(ctx, 60))
 	require.NoError(t, one.Reserve(ctx, 40))
@@ -133,7 +133,7 @@ func TestBudget(t *testing.T) {
 
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	slow := guard.NewBudget(1, time.Hour)
+	slow := guard.NewBudget(1, 0, time.Hour)
 	holder, waiter := slow.Lease(), slow.Lease()
 	require.NoError(t, holder.Reserve(ctx, 1))
 	require.ErrorIs(t, waiter.Reserve(gone, 1), context.Canceled)
@@ -145,7 +145,7 @@ func TestBudget(t *testing.T) {
 // Waiters are served in the order of their arrival, as soon as there is room.
 func TestBudgetWaits(t *testing.T) {
 	ctx := context.Background()
-	b := guard.NewBudget(10, time.Minute)
+	b := guard.NewBudget(10, 0, time.Minute)
 	holder, waiter := b.Lease(), b.Lease()
 	require.NoError(t, holder.Reserve(ctx, 10))
 	got := make(chan error)

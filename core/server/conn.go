@@ -79,8 +79,9 @@ func (c *conn) begin() {
 type turn struct {
 	frame wire.Frame
 	lease guard.Lease
-	early bool  // the one before is in work
-	share int64 // of the memory for early ones, in bytes
+	early bool // the one before may be in work still
+	size  int  // in bytes
+	conn  *conn
 }
 
 func (t *turn) release() {
@@ -263,17 +264,17 @@ func (c *conn) read(t *turn) error {
 	if err != nil {
 		return c.readFailed(err)
 	}
-	if t.early && !c.comesEarly(t, size) {
-		if err := c.former(); err != nil {
-			return err
-		}
-		began = time.Time{} // not the client took the time
-	}
 	if !c.in.FrameArrived(size) {
 		if began.IsZero() {
 			began = time.Now()
 		}
 		c.readWithin(began, size)
+	}
+	t.size = size
+	if t.early {
+		if err := c.early(t); err != nil {
+			return err
+		}
 	}
 	if err := c.frame(t, size); err != nil {
 		return c.readFailed(err)

@@ -14,18 +14,17 @@ const (
 	throttledFor = time.Minute
 )
 
-// earlyMemory is how many bytes of requests may be read while the ones before them are
-// in work, by all connections together. The rest of the memory budget is always for
-// those before: enough for the largest one, so that nobody waits for what waits for him.
-func earlyMemory(cfg *Config) int64 {
-	return min(cfg.MemoryBudget/8, cfg.MemoryBudget-int64(cfg.MaxFrameSize)-cfg.RequestMemory)
+// earlyMemory is how much of the memory budget, in bytes, is set aside for requests that
+// are read while the ones before them are in work. The rest has room for the largest one.
+func earlyMemory(cfg Config) int64 {
+	return max(0, min(cfg.MemoryBudget/8, cfg.MemoryBudget-int64(cfg.MaxFrameSize)-cfg.RequestMemory))
 }
 
 // look starts a follower, when it is time.
 func (c *conn) look() {
 	if c.watch.looks(c.age) {
 		c.in.Detach() // the request in work may lie in the reader's buffer
-		c.follow()
+		c.follow(0)
 	}
 }
 
@@ -35,25 +34,28 @@ func (c *conn) look() {
 func (c *conn) readsOn(t *turn) {
 	// A frame of this size does not lie in the reader's buffer.
 	if len(t.frame.Payload) > freeMemory && c.listener.transport != nil && c.known.Load() && c.watch.tells() {
-		go c.follow()
+		go c.follow(lookAhead)
 	}
 }
 
-// follow leads on while another goroutine still works on a request.
-func (c *conn) follow() {
-	t := &turn{early: true}
+// follow leads on while another goroutine still works on a request. When there is no
+// next one, because the client has gone, nobody waits for the one in work any more. It
+// has a while left all the same: it may be all but answered, and the client have ended
+// its own side only.
+func (c *conn) follow(left time.Duration) {
+	t := &turn{conn: c, early: true}
 	err := c.read(t)
 	if err != nil {
-		// Nobody waits for the request in work any more. But it may be all but answered, and
-		// the client have ended its own side only.
-		giveUp := time.AfterFunc(lookAhead, c.cancel)
+		giveUp := time.AfterFunc(left, c.cancel)
 		defer giveUp.Stop()
 	}
 	before := <-c.ended
 	t.early = false
-	c.s.early.Release(t.share)
 	if before != nil && !(err != nil && c.gone(before)) {
 		err = before
+	}
+	if err == nil {
+		err = t.lease.OnTime(c.ctx)
 	}
 	if err != nil {
 		t.release()
@@ -63,17 +65,13 @@ func (c *conn) follow() {
 	c.run(t)
 }
 
-// comesEarly reports whether a request of size bytes may be read although the one before
-// is in work.
-func (c *conn) comesEarly(t *turn, size int) bool {
-	if size <= freeMemory {
-		return true
+// early prepares for a request that is read before its turn, if that is wanted.
+func (c *conn) early(t *turn) error {
+	if t.size > freeMemory && c.throttledLately() && !t.Ended() {
+		return t.Wait()
 	}
-	if c.throttledLately() || !c.s.early.TryAcquire(int64(size)) {
-		return false
-	}
-	t.share = int64(size)
-	return true
+	t.lease.ReadEarly(t)
+	return nil
 }
 
 // throttledLately reports whether the client has been throttled in the last minute.
@@ -82,9 +80,31 @@ func (c *conn) throttledLately() bool {
 	return until != 0 && c.age()-until < throttledFor
 }
 
-// former waits until the request in work has ended, and returns how.
-func (c *conn) former() error {
-	err := <-c.ended
-	c.ended <- err // follow asks, too
+// Ended implements guard.Before: it reports whether the request before has ended.
+func (t *turn) Ended() bool {
+	select {
+	case err := <-t.conn.ended:
+		t.conn.ended <- err // follow asks, too
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait implements guard.Before: it waits until the request before has ended, and returns
+// how. That time is not the client's, who has its own from then on.
+func (t *turn) Wait() error {
+	if t.Ended() {
+		return t.end()
+	}
+	err := t.end()
+	t.conn.readWithin(time.Now(), t.size)
+	return err
+}
+
+// end waits for the end of the request before, and leaves it to follow.
+func (t *turn) end() error {
+	err := <-t.conn.ended
+	t.conn.ended <- err
 	return err
 }

@@ -67,7 +67,7 @@ func buildWith(t testing.TB, opts []Option, change func(*Config), handlers ...ha
 	d, err := dispatch.New(table, dispatch.Limits{MaxFrame: cfg.MaxFrameSize, RequestMemory: cfg.RequestMemory}, r.reg,
 		dispatch.WithQuotas(with.quotas))
 	require.NoError(t, err)
-	budget := guard.NewBudget(cfg.MemoryBudget, cfg.BudgetWait)
+	budget := guard.NewBudget(cfg.MemoryBudget, earlyMemory(cfg), cfg.BudgetWait)
 	r.Server, err = New(cfg, d, budget, r.node, zap.New(core), r.reg, opts...)
 	require.NoError(t, err)
 	return r

@@ -41,7 +41,7 @@ type in struct {
 var Module = fx.Module("server",
 	fx.Provide(
 		security.NewTurns,
-		func(c Config) *guard.Budget { return guard.NewBudget(c.MemoryBudget, c.BudgetWait) },
+		func(c Config) *guard.Budget { return guard.NewBudget(c.MemoryBudget, earlyMemory(c), c.BudgetWait) },
 		func(c Config) dispatch.Limits {
 			return dispatch.Limits{MaxFrame: c.MaxFrameSize, RequestMemory: c.RequestMemory}
 		},

@@ -37,6 +37,10 @@ func TestModules(t *testing.T) {
 		),
 		fx.Invoke(func(b *guard.Budget, l dispatch.Limits) {
 			require.Equal(t, dispatch.Limits{MaxFrame: 100 << 20, RequestMemory: 64 << 20}, l)
+			lease := b.Lease()
+			require.NoError(t, lease.Reserve(t.Context(), 448<<20), "the rest is set aside for early requests")
+			require.ErrorIs(t, lease.Reserve(t.Context(), 1), guard.ErrBudget)
+			lease.Release()
 		}),
 		fx.Populate(&s, &table),
 	)

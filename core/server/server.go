@@ -31,7 +31,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/iggykafka/gateway/core/dispatch"
@@ -57,7 +56,6 @@ type Server struct {
 	pool     wire.Pool
 	bulk     *bulk
 	records  sync.Pool           // of a *bufio.Writer: one record of a transport
-	early    *semaphore.Weighted // bytes of earlyMemory
 	with     collaborators
 
 	listeners []*listener
@@ -129,7 +127,6 @@ func New(
 	}
 	s.bulk = newBulk(&s.pool)
 	s.records.New = func() any { return bufio.NewWriterSize(nil, oneRecord) }
-	s.early = semaphore.NewWeighted(earlyMemory(&s.cfg))
 	if s.computing = s.with.turns; s.computing == nil {
 		s.computing = security.NewTurns()
 	}

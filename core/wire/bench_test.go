@@ -17,7 +17,7 @@ func BenchmarkFrame(b *testing.B) {
 			stream := framed(make([]byte, size))
 			src := bytes.NewReader(stream)
 			r := NewReader(src, new(Pool), testMax)
-			lease := guard.NewBudget(1<<30, 0).LeaseAbove(64 << 10)
+			lease := guard.NewBudget(1<<30, 0, 0).LeaseAbove(64 << 10)
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
 			for b.Loop() {

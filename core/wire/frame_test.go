@@ -206,7 +206,7 @@ func TestCharge(t *testing.T) {
 		{1 << 20, 1<<20 - 64<<10, nil},
 		{1 << 20, 1<<20 - 64<<10 - 1, guard.ErrBudget},
 	} {
-		budget := guard.NewBudget(c.total, time.Millisecond)
+		budget := guard.NewBudget(c.total, 0, time.Millisecond)
 		lease := budget.LeaseAbove(64 << 10)
 		r := NewReader(bytes.NewReader(framed(pattern(c.size))), new(Pool), testMax)
 		_, err := next(r, &lease)
@@ -283,7 +283,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add([]byte{0x06, 0x40, 0, 0, 1, 2, 3}, uint16(1))
 	f.Fuzz(func(t *testing.T, stream []byte, chunk uint16) {
 		src := &chunked{b: stream, sizes: []int{max(1, int(chunk))}}
-		budget := guard.NewBudget(2*int64(len(stream))+1, 0)
+		budget := guard.NewBudget(2*int64(len(stream))+1, 0, 0)
 		r := NewReader(src, new(Pool), testMax)
 		var back []byte
 		for {
