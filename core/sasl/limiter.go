@@ -19,12 +19,6 @@ const (
 	forgetFailures = time.Minute
 	// suspectAfter is after how many failures an address is a suspect.
 	suspectAfter = 3
-	// suspectRest is how long suspects rest after the failure of one of them, in times
-	// of what that took to check, and longestRest at most. So their guesses take a quarter of
-	// a processor, or of one connection to whoever knows the passwords, however many suspects
-	// there are; who is no suspect yet, or has been forgotten, is not counted in.
-	suspectRest = 3
-	longestRest = time.Second
 )
 
 // limiter bounds how many tokens are checked at once, and says how long failures
@@ -102,12 +96,15 @@ func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
 	return t, nil
 }
 
-// leave ends the turn. After a wrong guess of a suspect the others wait a while.
+// leave ends the turn. After a wrong guess of a suspect the others wait a while: so their
+// guesses take a sixteenth of a processor, or of one connection to whoever knows the
+// passwords, however many suspects there are. Who is no suspect yet, or has been forgotten,
+// is not counted in.
 func (t *turn) leave(guessed bool) {
 	t.limiter.all.Give()
 	rest := time.Duration(0)
 	if guessed {
-		rest = min(suspectRest*time.Since(t.began), longestRest)
+		rest = security.SuspectRest(time.Since(t.began))
 	}
 	t.done(rest)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Suspects are the addresses whose connections mostly come to nothing: they shake hands and neither log in nor make a request. They
-// have a lane of their own in front of the [Turns], and all of them together get a quarter of the time there. It is safe for concurrent
+// have a lane of their own in front of the [Turns], and all of them together get a sixteenth of the time there. It is safe for concurrent
 // use.
 type Suspects struct {
 	lane  Places
@@ -21,8 +21,8 @@ type Suspects struct {
 }
 
 const (
-	// suspectRest is how long the lane rests after a turn, in times of what that took, and longestRest at most.
-	suspectRest = 3
+	// suspectRest is how long suspects rest after a turn, in times of what that took, and longestRest at most.
+	suspectRest = 15
 	longestRest = time.Second
 	// suspectAfter is how many openings have to be lost before their address is a suspect.
 	suspectAfter = 8
@@ -61,8 +61,12 @@ func (s *Suspects) Give(used time.Duration) {
 		s.lane.Give()
 		return
 	}
-	time.AfterFunc(min(suspectRest*used, longestRest), s.lane.Give)
+	time.AfterFunc(SuspectRest(used), s.lane.Give)
 }
+
+// SuspectRest is how long suspects have to wait when one of them has used a processor, or whatever they share. A flood of
+// them takes a sixteenth of it then. More than that clients which work do feel, where there are few processors.
+func SuspectRest(used time.Duration) time.Duration { return min(suspectRest*used, longestRest) }
 
 // Has reports whether a source ([SourceOf]) is a suspect: eight of its openings or more, and more than half of them, were lost, or
 // have been waiting for their client for a second or two.

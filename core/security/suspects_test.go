@@ -209,7 +209,7 @@ func TestSuspectsAreBounded(t *testing.T) {
 	})
 }
 
-// The lane rests three times as long as a turn took, a second at most, and not at all after
+// The lane rests fifteen times as long as a turn took, a second at most, and not at all after
 // one that used nothing.
 func TestLaneOfSuspects(t *testing.T) {
 	t.Parallel()
@@ -229,8 +229,8 @@ func TestLaneOfSuspects(t *testing.T) {
 		require.ErrorIs(t, lane.Take(ctx), context.DeadlineExceeded)
 		require.ErrorIs(t, lane.Take(ctx), context.DeadlineExceeded, "a place is no use to one who is gone")
 		require.Zero(t, turns.Taken(), "of the others'")
-		lane.Give(100 * time.Millisecond)
-		require.Equal(t, 300*time.Millisecond, waited())
+		lane.Give(10 * time.Millisecond)
+		require.Equal(t, 150*time.Millisecond, waited())
 		lane.Give(time.Hour)
 		require.Equal(t, time.Second, waited())
 		lane.Give(0)

@@ -121,7 +121,7 @@ func opening(all *security.Turns) *security.Opening { return all.Suspects.Opens(
 func never() bool  { return false }
 func always() bool { return true }
 
-// Suspects get a quarter of the time, and hold up nobody else; one who gives up leaves
+// Suspects get a sixteenth of the time, and hold up nobody else; one who gives up leaves
 // no place in their lane taken.
 func TestSuspectsWaitInTheirLane(t *testing.T) {
 	t.Parallel()
@@ -131,14 +131,14 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 			began := time.Now()
 			turn := &turnstile{ctx: t.Context(), own: make(chan struct{}, 1), all: all, opening: opening(all), suspect: suspect, gone: never}
 			require.NoError(t, turn.enter())
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond)
 			turn.leave()
 			return time.Since(began)
 		}
 		const ms = time.Millisecond
-		require.Equal(t, 100*ms, took(always), "the first")
-		require.Equal(t, 100*ms, took(never), "who is no suspect")
-		require.Equal(t, 300*ms, took(always), "the rest of the rest, and its own time")
+		require.Equal(t, 10*ms, took(always), "the first")
+		require.Equal(t, 10*ms, took(never), "who is no suspect")
+		require.Equal(t, 150*ms, took(always), "the rest of the rest, and its own time")
 
 		full, cancel := context.WithCancel(t.Context())
 		require.NoError(t, all.Take(t.Context()))
@@ -151,7 +151,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-given, context.Canceled)
 		all.Give()
-		require.Equal(t, 100*ms, took(always))
+		require.Equal(t, 10*ms, took(always))
 		time.Sleep(time.Second)
 	})
 }
@@ -161,7 +161,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 func TestLostHandshakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const compute = 100 * time.Millisecond
+		const compute = 10 * time.Millisecond
 		g := &greeting{compute: func() { time.Sleep(compute) }}
 		r := pipesWith(t, []Option{g.protocol(false), WithAudit(blind{})}, byGreeting, dispatchtest.Heartbeat(nil))
 		r.computing = security.TurnsOf(1)
@@ -187,7 +187,7 @@ func TestLostHandshakes(t *testing.T) {
 		_, took := greet()
 		require.Equal(t, compute, took, "the lane is free")
 		_, took = greet()
-		require.Equal(t, 4*compute, took, "it has rested")
+		require.Equal(t, 16*compute, took, "it has rested")
 		require.EqualValues(t, 2, testutil.ToFloat64(r.metrics.suspected))
 	})
 }
