@@ -55,7 +55,7 @@ type Server struct {
 	metrics  *metrics
 	pool     wire.Pool
 	bulk     *bulk
-	records  sync.Pool           // of a *bufio.Writer: one record of a transport
+	records  sync.Pool // of a *bufio.Writer: one record of a transport
 	with     collaborators
 
 	listeners []*listener
