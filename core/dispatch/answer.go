@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// worthParts is how many bytes the parts of a response have together, at least, for
-	// the answer not to have them copied. Below that a copy is cheaper than to send parts.
+	// worthPart is how many bytes a part has, at least, for the answer not to have it
+	// copied, and worthParts all of those together. Below that a copy is cheaper.
+	worthPart  = 4 << 10
 	worthParts = 16 << 10
 	// keptParts is how many parts a caller has room for between requests.
 	keptParts = 64
 )
 
 // Answer is an encoded response as it goes on the wire, length prefix included. What
-// the handler names as parts ([handler.Spec.Parts]) is not copied into it, but sent
-// from where it lies. It belongs to its Caller, who has one at a time.
+// the handler names as parts ([handler.Spec.Parts]), if it is large, is not copied into
+// it, but sent from where it lies. It belongs to its Caller, who has one at a time.
 type Answer struct {
 	pool   *wire.Pool
 	memory *memory
@@ -105,12 +106,16 @@ func (a *Answer) write(r *route, m *mark, head wire.Header, resp kmsg.Response) 
 	b := wire.AppendResponseHeader(a.text.B[:0], head.Key, resp.IsFlexible(), head.CorrelationID)
 	b = resp.AppendTo(b)
 	a.text.B = b
-	a.putBack(r, resp)
+	a.putBack(r, m, resp)
 
 	a.sent = a.sent[:0]
 	from := 0
 	for _, part := range a.parts {
-		at := from + bytes.Index(b[from:], m[:])
+		at := bytes.Index(b[from:], m[:])
+		if at < 0 {
+			panic("Spec.Parts names a field that this version does not have, or not in order")
+		}
+		at += from
 		end := at // of what comes before the part, its length included
 		if resp.IsFlexible() {
 			// There is room: the mark, which goes, has more bytes than any length.
@@ -134,12 +139,16 @@ func (a *Answer) takeOut(r *route, m *mark, resp kmsg.Response) {
 		return
 	}
 	size := 0
-	r.spec.Parts(resp, func(part *[]byte) { size += len(*part) })
+	r.spec.Parts(resp, func(part *[]byte) {
+		if len(*part) >= worthPart {
+			size += len(*part)
+		}
+	})
 	if size < worthParts {
 		return
 	}
 	r.spec.Parts(resp, func(part *[]byte) {
-		if len(*part) > 0 {
+		if len(*part) >= worthPart {
 			a.parts = append(a.parts, *part)
 			*part = m[:]
 		}
@@ -147,13 +156,13 @@ func (a *Answer) takeOut(r *route, m *mark, resp kmsg.Response) {
 }
 
 // putBack puts the parts back where the marks are.
-func (a *Answer) putBack(r *route, resp kmsg.Response) {
+func (a *Answer) putBack(r *route, m *mark, resp kmsg.Response) {
 	if len(a.parts) == 0 {
 		return
 	}
 	next := 0
 	r.spec.Parts(resp, func(part *[]byte) {
-		if len(*part) > 0 {
+		if len(*part) == len(m) && &(*part)[0] == &m[0] {
 			*part = a.parts[next]
 			next++
 		}

@@ -41,7 +41,7 @@ func drawFetchResponse(t *rapid.T) *kmsg.FetchResponse {
 		for range rapid.IntRange(0, 4).Draw(t, "partitions") {
 			p := kmsg.NewFetchResponseTopicPartition()
 			p.HighWatermark = rapid.Int64().Draw(t, "high watermark")
-			size := rapid.SampledFrom([]int{-1, 0, 1, 126, 127, 16_382, 16_383, 16_384, 2_097_150, 2_097_151}).Draw(t, "records")
+			size := rapid.SampledFrom([]int{-1, 0, 1, 16, 126, 127, 4095, 4096, 16_382, 16_383, 16_384, 2_097_150, 2_097_151}).Draw(t, "records")
 			if size >= 0 {
 				p.RecordBatches = bytes.Repeat([]byte{byte(size)}, size)
 			}
@@ -113,12 +113,21 @@ func TestPartsAreNotCopied(t *testing.T) {
 		a.Release()
 		require.Empty(t, a.sent[:cap(a.sent)][0], "nothing keeps the records alive")
 
-		for i := range topic.Partitions {
-			topic.Partitions[i].RecordBatches = topic.Partitions[i].RecordBatches[:worthParts/3-1]
+		few := [][]int{{worthParts/3 - 1, worthParts/3 - 1, worthParts/3 - 1}, {worthParts / 2, worthPart - 1, worthParts/2 - 1}}
+		for _, sizes := range few {
+			for i, size := range sizes {
+				topic.Partitions[i].RecordBatches = make([]byte, size)
+			}
+			a = from.newAnswer(&pool)
+			a.write(r, &m, wire.Header{Key: 1}, resp)
+			require.Len(t, a.Pieces(), 1)
+			a.Release()
 		}
+		topic.Partitions[1].RecordBatches = make([]byte, worthParts/2)
+		topic.Partitions[2].RecordBatches = make([]byte, worthPart-1)
 		a = from.newAnswer(&pool)
 		a.write(r, &m, wire.Header{Key: 1}, resp)
-		require.Len(t, a.Pieces(), 1)
+		require.Equal(t, 5, len(a.Pieces()), "two of three, and what is around them")
 		a.Release()
 	}
 }
@@ -132,17 +141,34 @@ func TestManyParts(t *testing.T) {
 	resp := kmsg.NewPtrFetchResponse()
 	resp.SetVersion(12)
 	topic := kmsg.NewFetchResponseTopic()
-	for range 10_000 {
+	for range 1000 {
 		p := kmsg.NewFetchResponseTopicPartition()
-		p.RecordBatches = make([]byte, 10)
+		p.RecordBatches = make([]byte, worthPart)
 		topic.Partitions = append(topic.Partitions, p)
 	}
 	resp.Topics = append(resp.Topics, topic)
 	a := from.newAnswer(&pool)
 	a.write(r, &m, wire.Header{Key: 1}, resp)
-	require.Len(t, a.Pieces(), 20_001)
+	require.Len(t, a.Pieces(), 2001)
 	require.True(t, bytes.Equal(encoded(wire.Header{Key: 1}, resp), bytes.Join(a.Pieces(), nil)))
 	a.Release()
 	require.Nil(t, from.answer.sent)
 	require.Nil(t, from.answer.parts)
+}
+
+// Parts that the version does not have are a fault of the handler, and told.
+func TestPartsThatAreNotEncoded(t *testing.T) {
+	t.Parallel()
+	var from Caller
+	var pool wire.Pool
+	m := newMark()
+	absent := make([]byte, worthParts)
+	r := &route{entry: entry{spec: handler.Spec{Parts: func(_ kmsg.Response, each func(*[]byte)) { each(&absent) }}}}
+	for _, version := range []int16{4, 12} {
+		resp := kmsg.NewPtrFetchResponse()
+		resp.SetVersion(version)
+		require.PanicsWithValue(t, "Spec.Parts names a field that this version does not have, or not in order", func() {
+			from.newAnswer(&pool).write(r, &m, wire.Header{Key: 1}, resp)
+		})
+	}
 }

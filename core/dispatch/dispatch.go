@@ -173,7 +173,7 @@ func (d *Dispatcher) answer(
 ) (answer *Answer, err error) {
 	began := time.Since(started)
 	d.metrics.inFlight.Inc()
-	from.memory.lease, from.memory.pool, from.memory.copied = lease, pool, r.spec.Parts == nil
+	from.memory.lease, from.memory.pool = lease, pool
 	ctx, span := d.begin(ctx, r, from, head)
 	defer func() {
 		d.metrics.inFlight.Dec()

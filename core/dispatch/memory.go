@@ -14,8 +14,6 @@ type memory struct {
 	lease *guard.Lease
 	pool  *wire.Pool
 	lent  []*wire.Buffer
-	// copied is whether what is lent will be copied into the answer.
-	copied bool
 }
 
 func (m *memory) Reserve(ctx context.Context, bytes int64) error { return m.lease.Reserve(ctx, bytes) }
@@ -24,11 +22,7 @@ func (m *memory) Buffer(ctx context.Context, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	charge := int64(n)
-	if m.copied {
-		charge *= 2
-	}
-	if err := m.lease.Reserve(ctx, charge); err != nil {
+	if err := m.lease.Reserve(ctx, 2*int64(n)); err != nil {
 		return nil, err
 	}
 	b := m.pool.Get(n)

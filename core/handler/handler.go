@@ -87,9 +87,10 @@ type Spec struct {
 	// that grows. Parts count by what the response holds in their place then. Nil suits
 	// every other key.
 	EncodedSize func(kmsg.Response) int
-	// Parts names the large parts of a response, such as records: byte fields, in
-	// the order in which they are encoded. The answer is sent from where they lie, in
-	// place of a copy of them. Nil suits every other key.
+	// Parts names the large parts of a response, such as records: byte fields that
+	// its version has, in the order in which they are encoded. Where they are large
+	// the answer is sent from where they lie, in place of a copy of them. Nil suits
+	// every other key.
 	Parts func(resp kmsg.Response, each func(part *[]byte))
 	// BeforeLogin serves the key to clients that have yet to log in, where the
 	// listener asks for it. All other keys close the connection then.
@@ -154,8 +155,8 @@ type Memory interface {
 	Reserve(ctx context.Context, bytes int64) error
 	// Buffer lends a slice of n bytes, with whatever contents, until the
 	// answer to the request is written. It is for large parts of a response, which
-	// would be garbage otherwise. It reserves n bytes, and the same again for the
-	// encoded answer unless [Spec.Parts] names them.
+	// would be garbage otherwise. It reserves 2n bytes at once: what is lent may
+	// take up to twice as much, and small parts are copied into the answer.
 	Buffer(ctx context.Context, n int) ([]byte, error)
 }
 

@@ -11,7 +11,7 @@ func (m Memory) Reserve(_ context.Context, bytes int64) error { return m(bytes) 
 
 // Buffer implements handler.Memory.
 func (m Memory) Buffer(_ context.Context, n int) ([]byte, error) {
-	return make([]byte, n), m(int64(n))
+	return make([]byte, n), m(2 * int64(n))
 }
 
 // Charges is a budget without end, a handler.Memory: it has what was charged, in bytes
@@ -26,7 +26,7 @@ func (c *Charges) Reserve(_ context.Context, bytes int64) error {
 
 // Buffer implements handler.Memory.
 func (c *Charges) Buffer(ctx context.Context, n int) ([]byte, error) {
-	return make([]byte, n), c.Reserve(ctx, int64(n))
+	return make([]byte, n), c.Reserve(ctx, 2*int64(n))
 }
 
 // Sum returns what was charged in all.

@@ -147,6 +147,10 @@ func (s *socket) write(p []byte) (n int, err error) {
 	}
 }
 
+// atOnce is how many pieces are written by one system call: for so many net.Conn keeps
+// room, 16 bytes each, until it is closed.
+const atOnce = 64
+
 // writePieces writes pieces, of which nothing is left then. It fails as Write does.
 func (s *socket) writePieces(pieces net.Buffers) error {
 	s.mu.Lock()
@@ -159,12 +163,17 @@ func (s *socket) writePieces(pieces net.Buffers) error {
 		return s.broken
 	}
 	s.beginWrite()
-	for {
-		_, err := pieces.WriteTo(s.Conn) // takes away what has been written
-		if err == nil || !s.goesOn(err) {
-			return err
+	for len(pieces) > 0 {
+		some := pieces[:min(len(pieces), atOnce)]
+		pieces = pieces[len(some):]
+		for len(some) > 0 {
+			_, err := some.WriteTo(s.Conn) // takes away what has been written
+			if err != nil && !s.goesOn(err) {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // beginWrite has the deadline that holds be at writeBy or before. The caller holds mu.

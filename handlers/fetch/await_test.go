@@ -158,13 +158,13 @@ func TestMemoryIsCharged(t *testing.T) {
 		answerTo(t, context.Background(), handler.Call{Memory: &charged}, f, req)
 		return charged.Sum()
 	}
-	require.Equal(t, int64(2000), charge(request(ask{"a", 0, 0, mib})), "the records once: the answer has no copy of them")
-	require.Equal(t, int64(1000), charge(request(ask{"a", 0, 1, mib})), "not what the client would allow")
-	require.Equal(t, int64(1000), charge(request(ask{"a", 0, 0, 1})), "a first batch above the limit")
+	require.Equal(t, int64(4000), charge(request(ask{"a", 0, 0, mib})), "the records twice: as lent, and what may be copied of them")
+	require.Equal(t, int64(2000), charge(request(ask{"a", 0, 1, mib})), "not what the client would allow")
+	require.Equal(t, int64(2000), charge(request(ask{"a", 0, 0, 1})), "a first batch above the limit")
 	require.Zero(t, charge(request(ask{"a", 0, 2, mib}, ask{"a", 1, 0, mib})), "an empty poll costs nothing")
 
 	f.reads = nil
-	require.Equal(t, int64(2000), handlertest.Spent(t, fetch.New(f, limits), request(ask{"a", 0, 0, mib})))
+	require.Equal(t, int64(4000), handlertest.Spent(t, fetch.New(f, limits), request(ask{"a", 0, 0, mib})))
 	require.Empty(t, f.reads, "charged before it is read")
 }
 
@@ -179,7 +179,7 @@ func TestMemoryIsChargedAtOnce(t *testing.T) {
 	req := request(ask{"a", 0, 0, mib}, ask{"a", 1, 0, 1200}, ask{"b", 0, 0, mib})
 	resp := answerTo(t, context.Background(), handler.Call{Memory: &charged}, f, req)
 	require.Equal(t, []got{{"a", 0, 0, 0, 2, []int{1000, 1000}}, {"a", 1, 0, 0, 3, []int{500, 500}}, {"b", 0, 0, 0, 1, []int{700}}}, parts(t, resp))
-	require.Equal(t, handlertest.Charges{2000 + 1200 + 700}, charged)
+	require.Equal(t, handlertest.Charges{2 * (2000 + 1200 + 700)}, charged)
 }
 
 // A first batch above its limit takes nothing from the other partitions.
@@ -190,5 +190,5 @@ func TestFirstBatchAboveItsLimit(t *testing.T) {
 	var charged handlertest.Charges
 	resp := answerTo(t, context.Background(), handler.Call{Memory: &charged}, f, request(ask{"a", 0, 0, 1}, ask{"a", 1, 0, mib}))
 	require.Equal(t, []got{{"a", 0, 0, 0, 1, []int{1000}}, {"a", 1, 0, 0, 1, []int{500}}}, parts(t, resp))
-	require.Equal(t, int64(1500), charged.Sum())
+	require.Equal(t, int64(2*1500), charged.Sum())
 }

@@ -35,7 +35,7 @@ func (w *work) read(ctx context.Context) error {
 		}
 		// The first batch may be above the limits.
 		if more := len(records) - expected; more > 0 {
-			if err := w.call.Reserve(ctx, int64(more)); err != nil {
+			if err := w.call.Reserve(ctx, 2*int64(more)); err != nil {
 				return err
 			}
 		}
