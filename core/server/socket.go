@@ -166,9 +166,12 @@ func (s *socket) writePieces(pieces net.Buffers) error {
 	for len(pieces) > 0 {
 		some := pieces[:min(len(pieces), atOnce)]
 		pieces = pieces[len(some):]
-		for len(some) > 0 {
+		for {
 			_, err := some.WriteTo(s.Conn) // takes away what has been written
-			if err != nil && !s.goesOn(err) {
+			if err == nil {
+				break
+			}
+			if !s.goesOn(err) {
 				return err
 			}
 		}

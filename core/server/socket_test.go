@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"os"
@@ -148,4 +149,35 @@ func TestPiecesInTime(t *testing.T) {
 			far.Close()
 		})
 	}
+}
+
+// Over sockets, which take many pieces at once, empty ones and more than go at once among
+// them.
+func TestPiecesOverSockets(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer ln.Close()
+	far, err := net.Dial("tcp", ln.Addr().String())
+	require.NoError(t, err)
+	defer far.Close()
+	near, err := ln.Accept()
+	require.NoError(t, err)
+	s := &socket{Conn: near, spare: patience}
+	var want []byte
+	pieces := make(net.Buffers, 2*atOnce) // all of the first are empty
+	for i := range 10 * atOnce {
+		piece := bytes.Repeat([]byte{byte(i)}, i*7%9000)
+		want = append(want, piece...)
+		pieces = append(pieces, piece)
+	}
+	written := make(chan error, 1)
+	go func() {
+		written <- s.writePieces(pieces)
+		near.Close()
+	}()
+	got, err := io.ReadAll(far)
+	require.NoError(t, err)
+	require.NoError(t, <-written)
+	require.True(t, bytes.Equal(want, got))
 }
