@@ -8,20 +8,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"pgregory.net/rapid"
 
+	"github.com/iggykafka/gateway/core/dispatch/dispatchtest"
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/wire"
 )
 
 // fetchRoute is a route whose responses have parts.
-func fetchRoute() *route {
-	return &route{entry: entry{spec: handler.Spec{Parts: func(resp kmsg.Response, each func(*[]byte)) {
-		for _, t := range resp.(*kmsg.FetchResponse).Topics {
-			for i := range t.Partitions {
-				each(&t.Partitions[i].RecordBatches)
-			}
-		}
-	}}}}
-}
+func fetchRoute() *route { return &route{entry: entry{spec: dispatchtest.Fetch(nil).Spec()}} }
 
 // encoded is an answer as kmsg alone writes it.
 func encoded(head wire.Header, resp kmsg.Response) []byte {

@@ -94,17 +94,11 @@ func (t *turn) Ended() bool {
 // Wait implements guard.Before: it waits until the request before has ended, and returns
 // how. That time is not the client's, who has its own from then on.
 func (t *turn) Wait() error {
-	if t.Ended() {
-		return t.end()
-	}
-	err := t.end()
-	t.conn.readWithin(time.Now(), t.size)
-	return err
-}
-
-// end waits for the end of the request before, and leaves it to follow.
-func (t *turn) end() error {
+	waits := !t.Ended()
 	err := <-t.conn.ended
-	t.conn.ended <- err
+	t.conn.ended <- err // follow asks, too
+	if waits {
+		t.conn.readWithin(time.Now(), t.size)
+	}
 	return err
 }

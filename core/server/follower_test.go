@@ -48,7 +48,7 @@ func greets(t testing.TB, secured bool, change func(*Config), handlers ...handle
 	}
 	r := pipesWith(t, opts, func(c *Config) {
 		if secured {
-			c.Protocol = "GREETING"
+			byGreeting(c)
 		}
 		if change != nil {
 			change(c)
@@ -253,7 +253,7 @@ func TestThrottledIsNotReadEarly(t *testing.T) {
 	const large = 100 << 10
 	synctest.Test(t, func(t *testing.T) {
 		q := &quotas{}
-		r := pipesWith(t, []Option{WithQuotas(q), (&greeting{}).protocol(false)}, func(c *Config) { c.Protocol = "GREETING" },
+		r := pipesWith(t, []Option{WithQuotas(q), (&greeting{}).protocol(false)}, byGreeting,
 			storingFor(10*time.Second))
 		c := r.pipe()
 		c.greet("alice")
