@@ -53,6 +53,7 @@ func Conform(t *testing.T, open func(t testing.TB) Setup) {
 		{"every codec", codecs},
 		{"available counts what read returns", available},
 		{"appends keep their order", appendOrder},
+		{"a log starts at 0 while it gets its first records", appendFirst},
 		{"a call that has ended appends nothing", appendEnded},
 		{"idempotent producers", idempotence},
 		{"look-up by time", findTime},

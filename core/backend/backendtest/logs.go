@@ -245,6 +245,35 @@ func appendOrder(h *harness) {
 	}
 }
 
+// appendFirst has consumers look at each log just when its first records come: a start
+// behind 0 would have them leave these out.
+func appendFirst(h *harness) {
+	const partitions = 50
+	ctx, topic := h.Context(), h.create("t", partitions)
+	for i := range int32(partitions) {
+		p := backend.Partition{Topic: topic.ID, Index: i}
+		var work sync.WaitGroup
+		for range 2 {
+			work.Go(func() {
+				for end := int64(0); end == 0 && !h.Failed(); {
+					b, err := h.Backend.Bounds(ctx, p)
+					if err == nil {
+						end = b.End
+						_, b, err = h.Backend.Read(ctx, backend.Read{Partition: p, MaxBytes: 1000})
+					}
+					if err != nil || b.Start != 0 {
+						h.Errorf("partition %d: %+v, %v", i, b, err)
+						return
+					}
+				}
+			})
+		}
+		h.store(p, recordtest.Values("first"))
+		work.Wait()
+		require.Equal(h, []string{"first"}, values(h.readAll(p)))
+	}
+}
+
 func appendEnded(h *harness) {
 	p := h.log("t")
 	ctx, cancel := context.WithCancel(h.Context())

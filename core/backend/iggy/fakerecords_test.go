@@ -27,6 +27,7 @@ type fakeRecords struct {
 	asked    []ask
 	err      error // of every poll
 	maxReply int64
+	answered func() // called once, when the next answer is on its way
 }
 
 type fakeLog struct {
@@ -91,6 +92,13 @@ func (f *fakeRecords) fail(err error) {
 	f.err = err
 }
 
+// next has something done once, when the answer to the next poll is on its way.
+func (f *fakeRecords) next(answered func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answered = answered
+}
+
 // polls returns what was asked since the last call.
 func (f *fakeRecords) polls() []ask {
 	f.mu.Lock()
@@ -101,8 +109,23 @@ func (f *fakeRecords) polls() []ask {
 }
 
 func (f *fakeRecords) Poll(ctx context.Context, _ client.Topic, partition uint32, from iggcon.PollingStrategy, count uint32) (client.Polled, error) {
+	polled, answered, err := f.poll(ctx, partition, from, count)
+	if answered != nil {
+		answered()
+	}
+	return polled, err
+}
+
+func (f *fakeRecords) poll(ctx context.Context, partition uint32, from iggcon.PollingStrategy, count uint32) (polled client.Polled, answered func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	answered, f.answered = f.answered, nil
+	polled, err = f.answer(ctx, partition, from, count)
+	return polled, answered, err
+}
+
+// answer makes the answer to a poll; mu is held.
+func (f *fakeRecords) answer(ctx context.Context, partition uint32, from iggcon.PollingStrategy, count uint32) (client.Polled, error) {
 	f.asked = append(f.asked, ask{partition, from, count})
 	if err := ctx.Err(); err != nil {
 		return client.Polled{}, err

@@ -107,16 +107,22 @@ func (p *partition) lowest() int64 {
 // could not end before floor; first says that the message at offset 0 would be
 // in the answer.
 func (p *partition) note(ctx context.Context, polled client.Polled, floor int64, began time.Time, first bool) error {
-	end, sure := int64(polled.Current)+1, true
-	if polled.Current == 0 && len(polled.Messages) == 0 {
-		// Never any message, or one: that is at the latest known by now.
-		end, sure = min(floor, 1), first || floor > 0
-	}
+	end, sure := endIn(polled, floor)
 	if end < floor {
 		return p.truncated(ctx, floor, end)
 	}
-	p.noteEnd(end, sure, began)
+	p.noteEnd(end, sure || first, began)
 	return nil
+}
+
+// endIn returns where the log ended when an answer was made to a poll that began when
+// it could not end before floor, and whether that is certain.
+func endIn(polled client.Polled, floor int64) (end int64, sure bool) {
+	if polled.Current == 0 && len(polled.Messages) == 0 {
+		// Never any message, or one: that is at the latest known by now.
+		return min(floor, 1), floor > 0
+	}
+	return int64(polled.Current) + 1, true
 }
 
 // noteEnd takes in an end that the server has shown to who began to ask then.
@@ -182,7 +188,7 @@ func (p *partition) truncated(ctx context.Context, floor, end int64) error {
 // too early gives an ErrStorage that says so, here and from everything else that
 // is done with the partition.
 func (p *partition) probe(ctx context.Context) (backend.Bounds, error) {
-	began := time.Now()
+	floor, began := p.lowest(), time.Now()
 	polled, err := p.poll(ctx, iggcon.FirstPollingStrategy(), 1)
 	if client.Unreadable(err) {
 		start, err := p.startBefore(ctx)
@@ -195,14 +201,17 @@ func (p *partition) probe(ctx context.Context) (backend.Bounds, error) {
 		return backend.Bounds{}, err
 	}
 	if len(polled.Messages) == 0 {
-		return p.starts(math.MaxInt64, 0, began), nil
+		// It starts where it ended then. By now it may be longer.
+		end, _ := endIn(polled, floor)
+		return p.starts(end, 0, began), nil
 	}
 	m := &polled.Messages[0]
 	p.sized(polled.Messages, true)
 	return p.starts(offsetOf(m), message.Size(m), began), nil
 }
 
-// starts takes in where a log starts, at its end at the latest.
+// starts takes in where a log starts, as the answer to a poll that began at a time has
+// shown it; at its end at the latest, for a log that was cut off meanwhile.
 func (p *partition) starts(start, size int64, at time.Time) backend.Bounds {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -30,6 +30,34 @@ func TestEmptyOrOneMessage(t *testing.T) {
 	require.Equal(t, backend.Bounds{Start: 1, End: 2}, f.bounds(0))
 }
 
+// What is appended while the answer about an empty log is on its way is behind its
+// start, so that consumers get it.
+func TestGrowsWhileItsStartIsAsked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first, last int64 // in Iggy before
+		start       int64
+	}{
+		"never any":            {0, -1, 0},
+		"one, which is gone":   {1, 0, 1},
+		"some, which are gone": {5, 4, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newReaderFakes(t, 1, soleReader)
+			if c.last == 0 { // which an empty log looks like to who has not seen it
+				f.records.add(0, 1, natives("gone")...)
+				f.bounds(0)
+			}
+			f.records.change(0, func(l *fakeLog) { l.first, l.last = c.first, c.last })
+			f.part(0).expire()
+			f.records.next(func() { f.produce(0, recordtest.Values("a", "b"), 1) })
+			require.Equal(t, backend.Bounds{Start: c.start, End: c.start + 2}, f.bounds(0))
+			require.Len(t, f.consume(0, c.start, manyBytes), 2)
+		})
+	}
+}
+
 // Own sends are exact, and what others write is seen soon.
 func TestEndsAreFresh(t *testing.T) {
 	t.Parallel()
