@@ -2,6 +2,7 @@ package iggy
 
 import (
 	"bytes"
+	"math"
 	"sync"
 	"testing"
 
@@ -79,7 +80,7 @@ func TestLentMemoryOfTheCache(t *testing.T) {
 					mu.Lock()
 					at := offset
 					mu.Unlock()
-					run, _ := c.run(nil, p, at, 1<<20, true)
+					run, _ := c.run(nil, p, at, math.MaxInt64, 1<<20, true)
 					for _, k := range run {
 						batch, _, err := record.Parse(bytes.Clone(k.batch))
 						k.loan.release()

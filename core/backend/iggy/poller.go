@@ -238,7 +238,7 @@ func (s *Store) lookAtTopic(ctx context.Context, at client.Topic, ps []*partitio
 			unsure = append(unsure, p)
 			continue
 		}
-		p.noteEnd(end, true, began)
+		p.noteEnd(end, end, true, began)
 	}
 	return unsure, nil
 }

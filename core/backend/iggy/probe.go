@@ -111,7 +111,7 @@ func (p *partition) note(ctx context.Context, polled client.Polled, floor int64,
 	if end < floor {
 		return p.truncated(ctx, floor, end)
 	}
-	p.noteEnd(end, sure || first, began)
+	p.noteEnd(floor, end, sure || first, began)
 	return nil
 }
 
@@ -125,9 +125,15 @@ func endIn(polled client.Polled, floor int64) (end int64, sure bool) {
 	return int64(polled.Current) + 1, true
 }
 
-// noteEnd takes in an end that the server has shown to who began to ask then.
-func (p *partition) noteEnd(end int64, sure bool, began time.Time) {
+// noteEnd takes in an end that the server has shown to who began to ask then, when the
+// log could not end before floor. Where it can by now, the answer is of the log as it
+// was before it was cut off.
+func (p *partition) noteEnd(floor, end int64, sure bool, began time.Time) {
 	p.mu.Lock()
+	if p.floored && p.floor < floor {
+		p.mu.Unlock()
+		return
+	}
 	if p.fault != nil {
 		p.store.faulty.set(p, false)
 	}

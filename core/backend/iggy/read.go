@@ -158,6 +158,10 @@ func (s *Store) Read(ctx context.Context, r backend.Read) ([]byte, backend.Bound
 		w.appendTime = t.info.Config.LogAppendTime
 	}
 	err = w.run(ctx)
+	if w.fromServer && s.topicOf(p) == nil {
+		// Iggy takes names: it may be another topic's, made since under the same one.
+		return nil, backend.Bounds{}, backend.ErrUnknownTopic
+	}
 	w.ahead()
 	if errors.Is(err, backend.ErrOffsetOutOfRange) {
 		bounds, _, _, _ = p.known(r.Offset)
@@ -219,7 +223,7 @@ func (w *reading) run(ctx context.Context) error {
 
 // cached appends batches of the cache, and reports whether there were any.
 func (w *reading) cached() bool {
-	run, next := w.p.store.cache.run(w.batches[:0], &w.p.tail, w.at, w.room(), w.first())
+	run, next := w.p.store.cache.run(w.batches[:0], &w.p.tail, w.at, w.bounds.End, w.room(), w.first())
 	n := 0
 	for _, k := range run {
 		n += len(k.batch)

@@ -161,15 +161,15 @@ func (t *tail) seek(offset int64) int {
 }
 
 // run appends to dst the batches of consecutive offsets from the one that
-// contains the offset on, up to room bytes, and returns where the next one would
-// begin. The first comes in any case when atLeastOne. The caller releases their
-// loans.
-func (c *cache) run(dst []*kept, t *tail, offset int64, room int, atLeastOne bool) ([]*kept, int64) {
+// contains the offset on, before end and up to room bytes, and returns where the
+// next one would begin. The first comes in any case when atLeastOne. The caller
+// releases their loans.
+func (c *cache) run(dst []*kept, t *tail, offset, end int64, room int, atLeastOne bool) ([]*kept, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := t.seek(offset); i < len(t.batches); i++ {
 		k := t.batches[i]
-		if k.first > offset || len(k.batch) > room && !atLeastOne {
+		if k.first > offset || k.first >= end || len(k.batch) > room && !atLeastOne {
 			break
 		}
 		k.loan.use()
@@ -246,8 +246,8 @@ func offsetOf(m *iggcon.IggyMessage) int64 { return int64(m.Header.Offset) }
 // who watches is woken. The bytes are the reader's from then on, those of a loan
 // until the cache lets them go.
 func (p *partition) appended(batches []record.Batch, end int64, lent ...*loan) {
+	p.grown(end) // first: nobody may get a record that lies behind the end
 	p.store.cache.addBatches(&p.tail, batches, lent, p.store.cfg.CacheBytes)
-	p.grown(end)
 	p.watchers.Wake()
 }
 

@@ -214,6 +214,7 @@ func (s *Store) DeleteTopic(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	defer s.unlockAdmin()
+	defer t.quiet(ctx)()
 	if err := s.sure(ctx, s.server.DeleteTopic(ctx, t.at)); err != nil && !missing(err) {
 		return s.topicError(t.info.Name, err)
 	}

@@ -42,7 +42,7 @@ func (p *partition) shown() backend.Bounds {
 	if p.holding {
 		end = min(end, p.held)
 	}
-	return backend.Bounds{Start: max(p.start, min(p.trim.before.Load(), end)), End: end}
+	return backend.Bounds{Start: min(max(p.start, p.trim.before.Load()), end), End: end}
 }
 
 // shownStart is shown's start, also where it has to be asked for; −1: not known.

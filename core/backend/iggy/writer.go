@@ -24,6 +24,8 @@ const (
 	// recent is how old a known end may be before a send looks at it again: it is
 	// where a batch is looked for when others write to the partition too.
 	recent = time.Second
+	// quietPatience is how long the end of a topic waits for what is on its way to it.
+	quietPatience = 2 * time.Second
 	// expireEvery is the time between two looks for producers to forget.
 	expireEvery = 10 * time.Minute
 )
@@ -41,6 +43,8 @@ type writer struct {
 	// request, nothing can be decided about those behind it.
 	refuse error
 	room   *semaphore.Weighted // bytes; made for the first batch
+	// turn, of one, is held while something is tried, and by who deletes the topic.
+	turn chan struct{}
 
 	// The rest belongs to the goroutine.
 
@@ -202,11 +206,42 @@ func (p *partition) write(ctx context.Context) {
 		p.answer(ctx, asked)
 		// Each element is tried as one request.
 		for todo := [][]*waiting{group}; len(todo) > 0; {
-			again := p.attempt(ctx, todo[0])
+			again := p.inTurn(ctx, todo[0])
 			todo = append(again, todo[1:]...)
 		}
 		for _, b := range group {
 			p.release(b)
+		}
+	}
+}
+
+// inTurn is attempt, apart from the end of the topic: Iggy takes names, so what is
+// still on its way then would go to a topic that is made anew under the same one.
+func (p *partition) inTurn(ctx context.Context, group []*waiting) (again [][]*waiting) {
+	select {
+	case p.writer.turn <- struct{}{}:
+		defer func() { <-p.writer.turn }()
+	case <-ctx.Done():
+	}
+	return p.attempt(ctx, group)
+}
+
+// quiet returns when nothing is on its way to a topic that is to be deleted, or after
+// some time, and keeps what comes later waiting until release.
+func (t *topic) quiet(ctx context.Context) (release func()) {
+	ctx, cancel := context.WithTimeout(ctx, quietPatience)
+	defer cancel()
+	var held []*partition
+	for _, p := range t.partitions {
+		select {
+		case p.writer.turn <- struct{}{}:
+			held = append(held, p)
+		case <-ctx.Done():
+		}
+	}
+	return func() {
+		for _, p := range held {
+			<-p.writer.turn
 		}
 	}
 }
