@@ -62,9 +62,9 @@ type Config struct {
 	ShutdownDrain time.Duration `koanf:"shutdown_drain"`
 	// MemoryBudget is what all requests in work hold together of large frames,
 	// decoded bodies and priced answers, in bytes (default 536870912). The first
-	// 64 KiB of a request are not counted. An eighth of it, or what is left beyond
-	// max_frame_size and request_memory, is for requests that are read while the
-	// ones before them are in work.
+	// 64 KiB of a request are not counted. An eighth of it, or what the largest
+	// request and the largest answer leave, is for requests that are read while
+	// the ones before them are in work.
 	MemoryBudget int64 `koanf:"memory_budget"`
 	// BudgetWait is how long a request waits for its share of a spent budget
 	// before its connection is closed (default 5s). Zero does not wait.

@@ -15,9 +15,11 @@ const (
 )
 
 // earlyMemory is how much of the memory budget, in bytes, is set aside for requests that
-// are read while the ones before them are in work. The rest has room for the largest one.
+// are read while the ones before them are in work. The rest has room for the largest one,
+// and for the largest answer, which is charged twice: more than there is is refused for good.
 func earlyMemory(cfg Config) int64 {
-	return max(0, min(cfg.MemoryBudget/8, cfg.MemoryBudget-int64(cfg.MaxFrameSize)-cfg.RequestMemory))
+	frame := int64(cfg.MaxFrameSize)
+	return max(0, min(cfg.MemoryBudget/8, cfg.MemoryBudget-frame-max(frame, cfg.RequestMemory)))
 }
 
 // look starts a follower, when it is time.

@@ -236,15 +236,17 @@ func TestOnTime(t *testing.T) {
 	})
 }
 
-// The largest request has its memory, however much has been read early.
+// The largest request has its memory, and the largest answer twice its size, however much
+// has been read early.
 func TestEarlyMemoryIsSpare(t *testing.T) {
 	t.Parallel()
-	cfg := Config{MaxFrameSize: 100, RequestMemory: 60, MemoryBudget: 160}
-	require.Zero(t, earlyMemory(cfg))
-	cfg.MemoryBudget = 170
-	require.EqualValues(t, 10, earlyMemory(cfg))
-	cfg.MemoryBudget = 1600
-	require.EqualValues(t, 200, earlyMemory(cfg))
+	for _, c := range []struct{ frame, request, budget, want int64 }{
+		{100, 160, 260, 0}, {100, 160, 270, 10}, {100, 160, 1600, 200},
+		{100, 60, 160, 0}, {100, 60, 200, 0}, {100, 60, 210, 10}, {100, 60, 1600, 200},
+	} {
+		cfg := Config{MaxFrameSize: int(c.frame), RequestMemory: c.request, MemoryBudget: c.budget}
+		require.Equal(t, c.want, earlyMemory(cfg), "%+v", c)
+	}
 }
 
 // A client that is throttled has nothing read early for a while.

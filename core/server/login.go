@@ -81,7 +81,7 @@ func (c *conn) notSecure(ctx context.Context, err error) error {
 func (s *Server) turnstile(ctx context.Context, c *conn) *turnstile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := make(security.Places, computingEach(s.computing))
+	own := newQueue(computingEach(s.computing))
 	if a := c.address; a != nil { // nil: it has been displaced, and ends soon
 		if a.computing == nil {
 			a.computing = own

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"runtime"
@@ -82,8 +83,8 @@ func TestAddressesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		all := security.TurnsOf(1)
-		many, one := make(chan struct{}, 1), make(chan struct{}, 1)
-		enter := func(own chan struct{}) {
+		many, one := newQueue(1), newQueue(1)
+		enter := func(own *queue) {
 			turn := &turnstile{ctx: t.Context(), own: own, all: all, opening: opening(all), suspect: never, gone: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(time.Second)
@@ -103,15 +104,14 @@ func TestAddressesTakeTurns(t *testing.T) {
 // Who gives up leaves no place taken.
 func TestGivingUpTheTurn(t *testing.T) {
 	t.Parallel()
-	all, own := security.TurnsOf(1), make(chan struct{}, 1)
+	all, own := security.TurnsOf(1), newQueue(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, all.Take(t.Context()))
 	waiting := &turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: never, gone: never}
 	cancel()
 	require.ErrorIs(t, waiting.enter(), context.Canceled)
 	waiting.leave()
-	require.Empty(t, own)
-	own <- struct{}{}
+	require.NoError(t, own.take(t.Context(), false), "the place is free")
 	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: never, gone: never}).enter(), context.Canceled)
 	require.Equal(t, 1, all.Taken())
 }
@@ -129,7 +129,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		all := security.TurnsOf(1)
 		took := func(suspect func() bool) time.Duration {
 			began := time.Now()
-			turn := &turnstile{ctx: t.Context(), own: make(chan struct{}, 1), all: all, opening: opening(all), suspect: suspect, gone: never}
+			turn := &turnstile{ctx: t.Context(), own: newQueue(1), all: all, opening: opening(all), suspect: suspect, gone: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(10 * time.Millisecond)
 			turn.leave()
@@ -145,7 +145,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		time.Sleep(time.Second)
 		given := make(chan error, 1)
 		go func() {
-			given <- (&turnstile{ctx: full, own: make(chan struct{}, 1), all: all, opening: opening(all), suspect: always, gone: never}).enter()
+			given <- (&turnstile{ctx: full, own: newQueue(1), all: all, opening: opening(all), suspect: always, gone: never}).enter()
 		}()
 		synctest.Wait()
 		cancel()
@@ -274,4 +274,74 @@ func TestLeftBeforeTheTurn(t *testing.T) {
 	r.eventually(func() bool { return r.connections() == 1 }, "all have left")
 	require.EqualValues(t, 1, computed.Load())
 	require.False(t, r.computing.Suspects.Has(holds.LocalAddr().(*net.TCPAddr).AddrPort().Addr()))
+}
+
+// A suspect whose connections come faster than they get turns, for longer than anybody
+// waits, keeps out some of those who mean no harm behind the same address, and not all.
+func TestOneOfMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all, own := security.TurnsOf(1), newQueue(1)
+		shake := func(patience time.Duration) bool {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			turn := &turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: always, gone: never}
+			for range 2 { // as TLS does
+				if turn.enter() != nil {
+					return false
+				}
+				time.Sleep(2 * time.Millisecond)
+				turn.leave()
+			}
+			return true
+		}
+		flood := time.NewTicker(20 * time.Millisecond) // a turn takes 32
+		defer flood.Stop()
+		var in atomic.Int32
+		tried := 0
+		for range 3000 {
+			<-flood.C
+			time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
+			go shake(10 * time.Second)
+			if tried++; tried > 1000 && rand.IntN(20) == 0 {
+				go func() {
+					if shake(10 * time.Second) {
+						in.Add(1)
+					}
+				}()
+			}
+		}
+		time.Sleep(time.Minute)
+		require.Greater(t, in.Load(), int32(2), "of about 100")
+		require.NoError(t, own.take(t.Context(), false), "no place is lost")
+	})
+}
+
+// Who has begun is let end before others begin: else of many that come at once none is done
+// before all have begun.
+func TestBegunIsEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, suspect := range []func() bool{never, always} {
+			all, own := security.TurnsOf(1), newQueue(1)
+			began, first := time.Now(), make(chan time.Duration, 100)
+			for range 100 {
+				go func() {
+					turn := &turnstile{ctx: t.Context(), own: own, all: all, opening: opening(all), suspect: suspect, gone: never}
+					for range 2 {
+						if turn.enter() != nil {
+							return
+						}
+						time.Sleep(2 * time.Millisecond)
+						turn.leave()
+						time.Sleep(time.Millisecond) // its client's time
+					}
+					first <- time.Since(began)
+				}()
+			}
+			require.Less(t, <-first, 100*time.Millisecond)
+			time.Sleep(time.Minute)
+			require.Len(t, first, 99)
+		}
+	})
 }
