@@ -21,7 +21,7 @@ func tableOf(l loaded, modules []fx.Option) (*dispatch.Table, error) {
 	var table *dispatch.Table
 	app := fx.New(l.options(zap.NewNop()), fx.Options(modules...), fx.Populate(&table))
 	if err := app.Err(); err != nil {
-		return nil, cause(err)
+		return nil, l.cause(err)
 	}
 	return table, nil
 }

@@ -89,7 +89,7 @@ func (p program) run(ctx context.Context) int {
 		example(p.out)
 		return exitOK
 	}
-	config, err := load(line.configFile(p.environ), p.environ, line.flags)
+	config, err := load(line.configFile(p.environ), p.environ, line.flags, p.modules...)
 	if err != nil {
 		p.complain(err)
 		return exitFailed

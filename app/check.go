@@ -3,11 +3,9 @@ package app
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/iggykafka/gateway/coordinator"
 	"github.com/iggykafka/gateway/core/backend/chosen"
 )
 
@@ -61,8 +59,9 @@ func boundsOf(f field) bounds {
 	return b
 }
 
-// check finds every value that cannot work, alone or with another one.
-func (l *loaded) check(faults *Faults) {
+// check finds every value that cannot work, alone or with another one. The words are
+// those of the modules, by the general names of keys.
+func (l *loaded) check(words map[string][]string, faults *Faults) {
 	faulty := map[string]bool{}
 	fault := func(key, format string, args ...any) {
 		origin, set := l.origin[key]
@@ -97,7 +96,17 @@ func (l *loaded) check(faults *Faults) {
 				formatField(f), formatField(f.with(b.least)), formatField(f.with(b.most)))
 		}
 	}
-	l.checkWords(fault)
+	for _, f := range fieldsOf(&l.Config) {
+		if faulty[f.key] || l.unused(f.key) {
+			continue
+		}
+		for _, err := range wrongWords(f, words) {
+			fault(f.key, "%v", err)
+		}
+		if l.numbers[f.key] && !faulty[f.key] {
+			fault(f.key, "%s is not text; write it in quotes", f.value) // YAML reads 1.10 as 1.1
+		}
+	}
 	l.checkAuthorization(fault)
 	if g := l.Groups; g.MinSessionTimeout > g.MaxSessionTimeout {
 		fault("groups.min_session_timeout", "%s is above groups.max_session_timeout, %s; lower it or raise that",
@@ -116,22 +125,4 @@ func (l *loaded) unused(key string) bool {
 	section, name, _ := strings.Cut(key, ".")
 	toIggy := l.Storage.Backend == string(chosen.Iggy)
 	return section == "storage" && name != "backend" && toIggy || section == "iggy" && !toIggy
-}
-
-// checkWords holds the keys that take one of a few words.
-func (l *loaded) checkWords(fault func(key, format string, args ...any)) {
-	for _, word := range []struct {
-		key, value string
-		allowed    []string
-	}{
-		{"storage.backend", l.Storage.Backend, chosen.Choices()},
-		{"groups.retain_client_identity", string(l.Groups.RetainClientIdentity),
-			[]string{string(coordinator.Auto), string(coordinator.On), string(coordinator.Off)}},
-		{"log.level", l.Log.Level, []string{"debug", "info", "warn", "error"}},
-		{"log.format", l.Log.Format, []string{"console", "json"}},
-	} {
-		if !slices.Contains(word.allowed, word.value) {
-			fault(word.key, "%q is none of %s", word.value, strings.Join(word.allowed, ", "))
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/knadh/koanf/providers/env/v2"
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
+	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/app/cli"
 )
@@ -42,6 +43,8 @@ func (f *Faults) add(format string, args ...any) { *f = append(*f, fmt.Sprintf(f
 type loaded struct {
 	Config
 	origin map[string]string // by key; keys that are not in it have their default
+	// numbers are the keys of texts for which YAML saw a number with a fraction.
+	numbers map[string]bool
 }
 
 // source is one place that values come from. Later sources win.
@@ -51,9 +54,10 @@ type source struct {
 }
 
 // load reads the file, if one is named, the environment and the flags, in this
-// order. The error is of type Faults: nothing stops it from finding all of them.
-func load(path string, environ []string, flags map[string]string) (loaded, error) {
-	l := loaded{Config: DefaultConfig(), origin: map[string]string{}}
+// order, for a gateway of the modules. The error is of type Faults: nothing stops it from
+// finding all of them.
+func load(path string, environ []string, flags map[string]string, modules ...fx.Option) (loaded, error) {
+	l := loaded{Config: DefaultConfig(), origin: map[string]string{}, numbers: map[string]bool{}}
 	var faults Faults
 	sources := []source{fromFile(path, &faults), fromEnv(environ), fromFlags(flags)}
 	for _, src := range sources {
@@ -68,7 +72,7 @@ func load(path string, environ []string, flags map[string]string) (loaded, error
 	for _, src := range sources {
 		l.apply(src, fields, &faults)
 	}
-	l.check(&faults)
+	l.check(wordsOf(modules), &faults)
 	if len(faults) > 0 {
 		return l, faults
 	}
@@ -87,6 +91,8 @@ func (l *loaded) apply(src source, fields map[string]field, faults *Faults) {
 				faults.add("%s: %v (%s)", key, err, src.origin(key))
 			}
 			l.origin[key] = src.origin(key)
+			_, fraction := raw.(float64)
+			l.numbers[key] = fraction && kindOf(f) == "text"
 		case isEmpty(raw) && (isSection(key, fields) || isNamed(key, &l.Config)):
 			// a section whose keys are all commented out
 		case isNamed(key, &l.Config):

@@ -70,6 +70,9 @@ func (p program) examine(ctx context.Context, l loaded, line line) int {
 	}
 	setup := l.setup(line.bootstrap)
 	setup.Connection = line.login
+	if setup.Local {
+		_, setup.Fault = tableOf(l, p.modules)
+	}
 	report := doctor.Examine(ctx, setup)
 	write := report.Text
 	if line.json {

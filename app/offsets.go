@@ -113,10 +113,10 @@ func (p program) withStore(ctx context.Context, l loaded, work func(context.Cont
 		fx.Populate(&store),
 	)
 	if err := app.Err(); err != nil {
-		return cause(err)
+		return l.cause(err)
 	}
 	if err := p.start(ctx, app); err != nil {
-		return ofAnother(cause(err))
+		return ofAnother(l.cause(err))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

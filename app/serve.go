@@ -45,10 +45,10 @@ func (p program) serve(ctx context.Context, l loaded) error {
 		fx.Decorate(func(fx.Shutdowner) fx.Shutdowner { return shutdowner{failed} }),
 	)
 	if err := app.Err(); err != nil {
-		return cause(err)
+		return l.cause(err)
 	}
 	if err := p.start(ctx, app); err != nil {
-		return cause(err)
+		return l.cause(err)
 	}
 	l.warnOfNobody(ctx, log, users)
 	fmt.Fprintf(p.out, "kafka-gateway is ready on %s\n", addresses(srv.Bound()))
@@ -137,6 +137,33 @@ func (s shutdowner) Shutdown(...fx.ShutdownOption) error {
 	}
 	return nil
 }
+
+// cause returns what an operator has to know of an error of the graph. Lines that begin with
+// a key, or with several, say where its value came from, as all faults of a configuration do.
+func (l loaded) cause(err error) error {
+	err = cause(err)
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		keys, _, _ := strings.Cut(line, ": ")
+		for key := range strings.SplitSeq(keys, ", ") {
+			if origin, set := l.origin[key]; set {
+				lines[i] += " (" + origin + ")"
+				break
+			}
+		}
+	}
+	return placed{strings.Join(lines, "\n"), err}
+}
+
+// placed is an error with another text.
+type placed struct {
+	text string
+	error
+}
+
+func (p placed) Error() string { return p.text }
+
+func (p placed) Unwrap() error { return p.error }
 
 // cause strips what fx wraps around the error of a constructor: the path
 // through the graph tells an operator nothing. Of an error of the graph itself

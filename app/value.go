@@ -75,8 +75,8 @@ func setValue(f field, raw any) error {
 		if kindOf(f) != "list" {
 			return fmt.Errorf("takes one value, not a list or a section")
 		}
-	case float64: // for another kind 1e6, or an integer beyond 64 bits
-		if kindOf(f) != "number" {
+	case float64: // for an integer 1e6, or one beyond 64 bits
+		if f.value.CanInt() {
 			return fmt.Errorf("%s is not a whole number; write all its digits", text)
 		}
 	default:

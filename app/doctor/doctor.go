@@ -28,6 +28,10 @@ type Setup struct {
 	// runs, or would run, on this machine.
 	Local bool
 
+	// Fault is why no gateway can be made of the configuration, a line for each fault;
+	// nil where one can.
+	Fault error
+
 	Listeners []Listener
 	// Authorizer says that what clients may do is decided by somebody, and Strangers
 	// that those who do not say who they are may nevertheless do something.
@@ -108,15 +112,15 @@ const patience = 5 * time.Second
 
 // Examine looks at everything.
 func Examine(ctx context.Context, s Setup) Report {
-	var r Report
+	r := s.configuration()
 	switch asked := s.listenerFor(); {
 	case len(s.Bootstrap) > 0:
-		r = s.clients(ctx)
+		r = append(r, s.clients(ctx)...)
 	case len(s.Listeners) > 0 && !s.Connection.Given() && !asked.fits(s.Connection):
 		r = append(r, s.unasked(ctx, asked))
 	default:
 		s.Bootstrap = []string{asked.asked()}
-		r = append(s.clients(ctx), s.others(asked)...)
+		r = append(append(r, s.clients(ctx)...), s.others(asked)...)
 	}
 	if s.Local {
 		r = append(r, s.exposure()...)
@@ -124,6 +128,17 @@ func Examine(ctx context.Context, s Setup) Report {
 		r = append(r, s.storage(ctx)...)
 		r = append(r, s.machine()...)
 		r = append(r, s.clock(ctx)...)
+	}
+	return r
+}
+
+// configuration tells what keeps a gateway from being made.
+func (s Setup) configuration() (r Report) {
+	if s.Fault == nil {
+		return nil
+	}
+	for line := range strings.Lines(s.Fault.Error()) {
+		r = append(r, found("configuration", Fail, strings.TrimSpace(line), "correct it; a gateway with this configuration does not start"))
 	}
 	return r
 }

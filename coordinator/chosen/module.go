@@ -32,7 +32,7 @@ type Out struct {
 
 // Module provides the chosen coordinator. It asks for a coordinator.Config. A name
 // that no candidate has, and one that two have, stop the start.
-var Module = fx.Module("coordinator", fx.Provide(provide))
+var Module = fx.Module("coordinator", fx.Provide(provide, words))
 
 type params struct {
 	fx.In
@@ -40,9 +40,14 @@ type params struct {
 	Candidates []Candidate `group:"gateway.coordinators"`
 }
 
+var key = choice.Key[Candidate]{
+	Name: "groups.coordinator", Kind: "coordinators", NameOf: func(c Candidate) string { return c.Name },
+}
+
+func words(p params) choice.Out { return key.Tell(p.Candidates) }
+
 func provide(p params) (coordinator.Coordinator, error) {
-	chosen, _, err := choice.Of("groups.coordinator", "coordinators", p.Config.Coordinator, p.Candidates,
-		func(c Candidate) string { return c.Name })
+	chosen, _, err := key.Of(p.Config.Coordinator, p.Candidates)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // Out is what adds a mechanism to those that sasl.mechanisms may name.
@@ -25,13 +26,18 @@ type params struct {
 
 // Module provides *Sasl, which is server.Logins, from the mechanisms of the graph,
 // a [Config] and a prometheus.Registerer. It knows the suspects of *security.Turns where they are there.
-var Module = fx.Module("sasl", fx.Provide(fx.Annotate(
-	func(p params) (*Sasl, error) {
-		var opts []Option
-		if p.Turns != nil {
-			opts = append(opts, WithSuspects(p.Turns.Suspects))
-		}
-		return New(p.Config, p.Mechanisms, p.Audit, p.Metrics, opts...)
+var Module = fx.Module("sasl", fx.Provide(
+	fx.Annotate(
+		func(p params) (*Sasl, error) {
+			var opts []Option
+			if p.Turns != nil {
+				opts = append(opts, WithSuspects(p.Turns.Suspects))
+			}
+			return New(p.Config, p.Mechanisms, p.Audit, p.Metrics, opts...)
+		},
+		fx.As(fx.Self()), fx.As(new(server.Logins)),
+	),
+	func(p params) choice.Out {
+		return choice.Tell(namesOf(p.Mechanisms), "sasl.mechanisms", "mechanisms", "listeners.NAME.mechanisms")
 	},
-	fx.As(fx.Self()), fx.As(new(server.Logins)),
-)))
+))

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/iggykafka/gateway/core/dispatch"
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // Sasl begins the logins of connections. It is safe for concurrent use.
@@ -87,7 +87,7 @@ func choose(names []string, all []Mechanism) ([]Mechanism, error) {
 	for _, name := range names {
 		m := byName[name]
 		if m == nil {
-			faults = append(faults, fmt.Errorf("sasl.mechanisms: %q is none of %s", name, strings.Join(known, ", ")))
+			faults = append(faults, fmt.Errorf("sasl.mechanisms: %w", choice.NoneOf(name, known)))
 			continue
 		}
 		if err := ready(m); err != nil {
@@ -123,7 +123,7 @@ func (s *Sasl) Check(mechanisms []string) error {
 	}
 	for _, name := range mechanisms {
 		if !slices.Contains(known, name) {
-			return fmt.Errorf("%q is none of %s", name, strings.Join(known, ", "))
+			return choice.NoneOf(name, known)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/iggykafka/gateway/core/handler"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // The protocols that the server itself has.
@@ -39,12 +39,28 @@ type listener struct {
 	silent silent
 }
 
+// protocols returns those of the server, and others.
+func protocols(others []Protocol) []Protocol {
+	return append([]Protocol{{Name: Plaintext}, {Name: SASLPlaintext, Login: true}}, others...)
+}
+
+// namesOf returns the names of protocols, sorted: the order of a value group is random.
+func namesOf(protocols []Protocol) []string {
+	names := make([]string, len(protocols))
+	for i, p := range protocols {
+		names[i] = p.Name
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // choose makes the listeners of the configuration. The error names every one whose
 // protocol or mechanisms this gateway does not have.
 func (s *Server) choose() error {
 	known := map[string]Protocol{}
 	var errs []error
-	for _, p := range append([]Protocol{{Name: Plaintext}, {Name: SASLPlaintext, Login: true}}, s.with.protocols...) {
+	all := protocols(s.with.protocols)
+	for _, p := range all {
 		if _, twice := known[p.Name]; twice {
 			errs = append(errs, fmt.Errorf("protocol: two protocols have the name %s", p.Name))
 		}
@@ -54,8 +70,7 @@ func (s *Server) choose() error {
 		p, found := known[cfg.Protocol]
 		switch {
 		case !found:
-			errs = append(errs, fmt.Errorf("%sprotocol: %q is none of %s",
-				cfg.Section, cfg.Protocol, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
+			errs = append(errs, fmt.Errorf("%sprotocol: %w", cfg.Section, choice.NoneOf(cfg.Protocol, namesOf(all))))
 		case p.Login && s.with.logins == nil:
 			errs = append(errs, fmt.Errorf("%sprotocol: %s needs clients to log in, and this gateway was built without SASL",
 				cfg.Section, cfg.Protocol))

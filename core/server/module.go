@@ -9,12 +9,18 @@ import (
 	"github.com/iggykafka/gateway/core/guard"
 	"github.com/iggykafka/gateway/core/security"
 	"github.com/iggykafka/gateway/core/settings"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // ProtocolOut is what adds a protocol to those that listeners may name.
 type ProtocolOut struct {
 	fx.Out
 	Protocol Protocol `group:"gateway.protocols"`
+}
+
+type listed struct {
+	fx.In
+	Protocols []Protocol `group:"gateway.protocols"`
 }
 
 type in struct {
@@ -26,7 +32,7 @@ type in struct {
 	Node       *settings.Node
 	Log        *zap.Logger
 	Metrics    prometheus.Registerer
-	Protocols  []Protocol      `group:"gateway.protocols"`
+	Listed     listed
 	Logins     Logins          `optional:"true"`
 	Audit      security.Audit  `optional:"true"`
 	Quotas     security.Quotas `optional:"true"`
@@ -47,12 +53,15 @@ var Module = fx.Module("server",
 		},
 		func(i in) (*Server, error) {
 			s, err := New(i.Config, i.Dispatcher, i.Budget, i.Node, i.Log, i.Metrics,
-				WithProtocols(i.Protocols...), WithLogins(i.Logins), WithAudit(i.Audit), WithQuotas(i.Quotas), WithTurns(i.Turns))
+				WithProtocols(i.Listed.Protocols...), WithLogins(i.Logins), WithAudit(i.Audit), WithQuotas(i.Quotas), WithTurns(i.Turns))
 			if err != nil {
 				return nil, err
 			}
 			i.Life.Append(fx.StartStopHook(s.Start, s.Stop))
 			return s, nil
+		},
+		func(l listed) choice.Out {
+			return choice.Tell(namesOf(protocols(l.Protocols)), "protocol", "listeners.NAME.protocol")
 		},
 	),
 	fx.Invoke(func(*Server) {}),

@@ -26,7 +26,8 @@ func TestOf(t *testing.T) {
 		{name: "b", candidates: []string{"a", "b", "a"}, err: `some.key: two things have the name "a"`},
 		{name: "none", candidates: []string{"none"}, words: []string{"none"}, err: `some.key: two things have the name "none"`},
 	} {
-		found, ok, err := choice.Of("some.key", "things", c.name, c.candidates, func(s string) string { return s }, c.words...)
+		key := choice.Key[string]{Name: "some.key", Kind: "things", NameOf: func(s string) string { return s }, Words: c.words}
+		found, ok, err := key.Of(c.name, c.candidates)
 		if c.err != "" {
 			require.EqualError(t, err, c.err)
 			continue
@@ -35,4 +36,11 @@ func TestOf(t *testing.T) {
 		require.Equal(t, c.found, found)
 		require.Equal(t, c.found != "", ok)
 	}
+}
+
+func TestTell(t *testing.T) {
+	t.Parallel()
+	key := choice.Key[string]{Name: "some.key", NameOf: func(s string) string { return s }, Words: []string{"none"}}
+	require.Equal(t, choice.Words{Keys: []string{"some.key"}, Names: []string{"a", "none", "x"}}, key.Tell([]string{"x", "a"}).Words)
+	require.Equal(t, []string{"none"}, key.Words)
 }

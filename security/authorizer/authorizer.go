@@ -30,11 +30,14 @@ type Candidate struct {
 	Make func() (security.Authorizer, error)
 }
 
+var key = choice.Key[Candidate]{
+	Name: "authorization.authorizer", Kind: "authorizers", NameOf: func(c Candidate) string { return c.Name }, Words: []string{None},
+}
+
 // choose returns the authorizer that the section names, without its super users; nil
 // for None.
 func choose(c Config, candidates []Candidate) (security.Authorizer, error) {
-	chosen, ok, err := choice.Of("authorization.authorizer", "authorizers", c.Authorizer, candidates,
-		func(c Candidate) string { return c.Name }, None)
+	chosen, ok, err := key.Of(c.Authorizer, candidates)
 	if !ok {
 		return nil, err
 	}
@@ -43,7 +46,7 @@ func choose(c Config, candidates []Candidate) (security.Authorizer, error) {
 		err = errors.New("nothing was made")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("authorization.authorizer: %s: %w", c.Authorizer, err)
+		return nil, fmt.Errorf("%s: %s: %w", key.Name, c.Authorizer, err)
 	}
 	return made, nil
 }

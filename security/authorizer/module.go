@@ -4,6 +4,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/iggykafka/gateway/core/security"
+	"github.com/iggykafka/gateway/internal/choice"
 )
 
 // Out is what adds a candidate to the list.
@@ -15,7 +16,7 @@ type Out struct {
 // Module provides the chosen security.Authorizer, and its security.ACLs; each is nil
 // where there is none. It asks for a [Config]. A name that no candidate has, and one
 // that two have, stop the start.
-var Module = fx.Module("authorizer", fx.Provide(provide))
+var Module = fx.Module("authorizer", fx.Provide(provide, words))
 
 type params struct {
 	fx.In
@@ -28,6 +29,8 @@ type results struct {
 	Authorizer security.Authorizer
 	ACLs       security.ACLs
 }
+
+func words(p params) choice.Out { return key.Tell(p.Candidates) }
 
 func provide(p params) (results, error) {
 	users, err := p.Config.superUsers()

@@ -20,7 +20,7 @@ func TestAuto(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	_, err := plain.Choose(plain.Auto, []plain.Candidate{candidate("mine", false)})
-	require.EqualError(t, err, `sasl.plain.passwords: "scram" is none of mine`)
+	require.EqualError(t, err, `sasl.plain.passwords: "scram" is none of auto, mine`)
 	m, err := plain.Choose(plain.Auto, nil)
 	require.NoError(t, err)
 	require.Error(t, m.Ready())

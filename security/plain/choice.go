@@ -16,6 +16,11 @@ type Candidate struct {
 	Make func() (Passwords, error)
 }
 
+// key has [Auto] as a word, which Choose makes a name of.
+var key = choice.Key[Candidate]{
+	Name: "sasl.plain.passwords", Kind: "candidates", NameOf: func(c Candidate) string { return c.Name }, Words: []string{Auto},
+}
+
 // Choose returns PLAIN over the candidate of a name; [Auto] stands for the one that
 // says so of itself, and else for [Scram]. Without any candidate it returns one that is
 // not ready; a name that no candidate has, and one that two have, are errors.
@@ -26,13 +31,13 @@ func Choose(name string, candidates []Candidate) (*Mechanism, error) {
 	if len(candidates) == 0 {
 		return &Mechanism{missing: fmt.Errorf("this gateway is built without anybody who knows passwords")}, nil
 	}
-	found, _, err := choice.Of("sasl.plain.passwords", "candidates", name, candidates, func(c Candidate) string { return c.Name })
+	found, _, err := key.Of(name, candidates)
 	if err != nil {
 		return nil, err
 	}
 	passwords, err := found.Make()
 	if err != nil {
-		return nil, fmt.Errorf("sasl.plain.passwords: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %s: %w", key.Name, name, err)
 	}
 	return New(passwords), nil
 }

@@ -143,7 +143,7 @@ func TestChoice(t *testing.T) {
 	require.NotNil(t, done)
 
 	_, err = plain.Choose("c", []plain.Candidate{candidate("b"), candidate("a")})
-	require.EqualError(t, err, `sasl.plain.passwords: "c" is none of a, b`)
+	require.EqualError(t, err, `sasl.plain.passwords: "c" is none of a, auto, b`)
 	_, err = plain.Choose("a", []plain.Candidate{candidate("a"), candidate("a")})
 	require.EqualError(t, err, `sasl.plain.passwords: two candidates have the name "a"`)
 	broken := plain.Candidate{Name: "a", Make: func() (plain.Passwords, error) { return nil, errors.New("no file") }}

@@ -31,7 +31,7 @@ type Out struct {
 // Module provides the chosen security.Quotas, and its security.QuotaList; each is nil
 // where there is none. It asks for a [Config], and else for the defaults. A name that
 // no candidate has, and one that two have, stop the start.
-var Module = fx.Module("quotas", fx.Provide(provide))
+var Module = fx.Module("quotas", fx.Provide(provide, words))
 
 // StoredCandidate adds the keeper "stored", the quotas in the backend, to the list.
 var StoredCandidate = fx.Provide(func(p storedParams) Out {
@@ -78,6 +78,12 @@ func orDefault(c Config) Config {
 	return c
 }
 
+var keepers = choice.Key[Candidate]{
+	Name: "quotas.keeper", Kind: "keepers", NameOf: func(c Candidate) string { return c.Name }, Words: []string{None},
+}
+
+func words(p params) choice.Out { return keepers.Tell(p.Candidates) }
+
 func provide(p params) (results, error) {
 	c := orDefault(p.Config)
 	if err := c.Validate(); err != nil {
@@ -93,7 +99,7 @@ func provide(p params) (results, error) {
 
 // choose makes the candidate with a name; nil for None.
 func choose(name string, candidates []Candidate) (security.Quotas, error) {
-	chosen, ok, err := choice.Of("quotas.keeper", "keepers", name, candidates, func(c Candidate) string { return c.Name }, None)
+	chosen, ok, err := keepers.Of(name, candidates)
 	if !ok {
 		return nil, err
 	}
@@ -102,7 +108,7 @@ func choose(name string, candidates []Candidate) (security.Quotas, error) {
 		err = errors.New("nothing was made")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("quotas.keeper: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %s: %w", keepers.Name, name, err)
 	}
 	return made, nil
 }
