@@ -6,6 +6,8 @@ package sasl
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -28,8 +30,8 @@ type Exchange interface {
 	// token is valid only until Next returns. A non-nil Login means that the client
 	// has proved who it is, and that the answer is the last one. An error ends the
 	// exchange: a *Refused says why to the client, any other only to the log; the
-	// client gets Kafka's general message then. One that is ErrUnavailable, or that
-	// of a context, closes the connection without an answer.
+	// client gets Kafka's general message then. One that is ErrUnavailable, such as an
+	// *Unavailable, or that of a context, closes the connection without an answer.
 	Next(ctx context.Context, token []byte) (answer []byte, done *Login, err error)
 }
 
@@ -37,6 +39,28 @@ type Exchange interface {
 // it is, such as a server that does not answer. The client may try again, which
 // stock clients do when their connection closes, but not after a refusal.
 var ErrUnavailable = security.ErrUnavailable
+
+// Unavailable is ErrUnavailable of a user.
+type Unavailable struct {
+	// User is whom the client said to be: for the audit.
+	User string
+	// Cause is why nobody knows.
+	Cause error
+}
+
+// Error tells what the audit shows.
+func (u *Unavailable) Error() string { return unchecked(u.Cause).Error() }
+
+// Unwrap returns ErrUnavailable with the cause.
+func (u *Unavailable) Unwrap() error { return unchecked(u.Cause) }
+
+// unchecked makes an error ErrUnavailable, if it is not.
+func unchecked(err error) error {
+	if errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
 
 // Login is a login that succeeded.
 type Login struct {

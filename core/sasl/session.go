@@ -275,10 +275,15 @@ func (s *session) next(ctx context.Context, token []byte) (answer []byte, done *
 // fails goes on after an error of the mechanism.
 func (s *session) fails(ctx context.Context, err error) handler.Authenticated {
 	var why *Refused
+	var unknown *Unavailable
 	switch {
 	case errors.As(err, &why):
 	case errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return s.broken("", err, unavailable)
+		user := ""
+		if errors.As(err, &unknown) {
+			user = unknown.User
+		}
+		return s.broken(user, unchecked(err), unavailable)
 	default:
 		why = &Refused{Cause: err}
 	}

@@ -399,7 +399,7 @@ func TestFailuresAreTold(t *testing.T) {
 	s := sasls.Session(client, nil)
 	require.NoError(t, s.Admit(handshake, 1, "first"))
 	s.Handshake(1, strings.Repeat("é", 100))
-	for _, word := range []string{"wrong", "told", "broken", "?", "right"} {
+	for _, word := range []string{"wrong", "told", "broken", "away", "slow", "?", "right"} {
 		s := sasls.Session(client, nil)
 		require.NoError(t, s.Admit(handshake, 1, "a"))
 		s.Handshake(1, "WORDS")
@@ -425,6 +425,8 @@ func TestFailuresAreTold(t *testing.T) {
 		"10.0.0.7 a WORDS alice: wrong word",
 		"10.0.0.7 a WORDS alice: told you",
 		"10.0.0.7 a WORDS : the login could not be checked: no line",
+		"10.0.0.7 a WORDS alice: the login could not be checked: nobody is there",
+		"10.0.0.7 a WORDS : the login could not be checked: context deadline exceeded",
 		"10.0.0.7 a WORDS : no word that I know",
 		"10.0.0.7 app WORDS bob: Cannot change principals during re-authentication from User.alice: User.bob",
 		"10.0.0.7 renews unknown : the listener does not offer the mechanism \"OTHER\"",
@@ -434,7 +436,7 @@ func TestFailuresAreTold(t *testing.T) {
 # TYPE kafka_gateway_logins_total counter
 kafka_gateway_logins_total{mechanism="WORDS",result="refused"} 3
 kafka_gateway_logins_total{mechanism="WORDS",result="success"} 3
-kafka_gateway_logins_total{mechanism="WORDS",result="unavailable"} 2
+kafka_gateway_logins_total{mechanism="WORDS",result="unavailable"} 4
 kafka_gateway_logins_total{mechanism="unknown",result="refused"} 1
 # HELP kafka_gateway_reauthentications_total Further logins of connections that were logged in already (KIP-368), by SASL mechanism and result.
 # TYPE kafka_gateway_reauthentications_total counter

@@ -1,6 +1,8 @@
 // Package audit tells operators what was refused: logins, operations that an
 // authorizer denied, connections that ended before their first request was served.
-// Each is one line of the log, named "audit", and each is counted.
+// Each is one line of the log, named "audit", and each is counted. Logins that could not be
+// checked are told of, too, but are no refusals: while whoever knows the passwords is away
+// it must not look as if somebody guessed.
 //
 // Clients choose how often they are refused, and much of what a line says. So there
 // are no more lines a minute than configured, of each kind and from each address;
@@ -57,23 +59,20 @@ func New(cfg Config, log *zap.Logger, reg prometheus.Registerer) (*Audit, error)
 	return a, nil
 }
 
-// mechanisms are those that have a series of their own; clients may name any.
-var mechanisms = map[string]bool{
-	"PLAIN": true, "SCRAM-SHA-256": true, "SCRAM-SHA-512": true, "OAUTHBEARER": true, "GSSAPI": true,
-}
-
-// LoginRefused implements security.Audit.
+// LoginRefused implements security.Audit. A why that is security.ErrUnavailable is that of a
+// login that could not be checked. The mechanism is one of the gateway's, whichever module
+// brought it, or "unknown": core/sasl sees to it that clients make up none.
 func (a *Audit) LoginRefused(who security.Requester, mechanism, user string, why error) {
-	label := mechanism
-	if !mechanisms[mechanism] {
-		label = "other"
+	message := "a login could not be checked"
+	if !errors.Is(why, security.ErrUnavailable) {
+		message = "a login was refused"
+		a.refusedLogins.WithLabelValues(mechanism).Inc()
 	}
-	a.refusedLogins.WithLabelValues(label).Inc()
 	more, ok := a.logins.line(who.Host)
 	if !ok {
 		return
 	}
-	a.log.Info("a login was refused", append(more,
+	a.log.Info(message, append(more,
 		text("mechanism", mechanism), text("user", user), because(why),
 		zap.String("listener", who.Listener), text("host", who.Host), text("client_id", who.ClientID))...)
 }

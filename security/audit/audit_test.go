@@ -37,21 +37,22 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	a, lines, reg := newAudit(t, DefaultConfig())
 	a.LoginRefused(alice, "PLAIN", "alice", errors.New("wrong password"))
-	a.LoginRefused(alice, "X-OWN", "alice", nil)
+	a.LoginRefused(alice, "X-OWN", "alice", nil) // the mechanism of a module
+	a.LoginRefused(alice, "unknown", "", errors.New("the listener does not offer it"))
 	a.Denied(alice, kmsg.Produce, kmsg.ACLOperationWrite, security.Resource{Type: kmsg.ACLResourceTypeTopic, Name: "orders"})
 	a.Denied(alice, kmsg.Key(999), kmsg.ACLOperationAlter, security.Cluster)
 	a.ConnectionRefused(security.Requester{Host: "10.0.0.7", Listener: "external"}, errors.New("the TLS handshake failed"))
 	a.ConnectionRefused(alice, errors.New("before a login"))
 	all := lines.All()
-	require.Len(t, all, 6)
+	require.Len(t, all, 7)
 	for _, line := range all {
 		require.Equal(t, "audit", line.LoggerName)
 		require.Equal(t, zapcore.InfoLevel, line.Level)
 	}
 	require.Equal(t, map[string]any{"mechanism": "PLAIN", "user": "alice", "reason": "wrong password", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[0].ContextMap())
-	require.Equal(t, map[string]any{"principal": "User:alice", "operation": "WRITE", "resource_type": "TOPIC", "resource": "orders", "api": "Produce", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[2].ContextMap())
-	require.Equal(t, map[string]any{"reason": "the TLS handshake failed", "listener": "external", "host": "10.0.0.7"}, all[4].ContextMap())
-	require.Equal(t, map[string]any{"reason": "before a login", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[5].ContextMap())
+	require.Equal(t, map[string]any{"principal": "User:alice", "operation": "WRITE", "resource_type": "TOPIC", "resource": "orders", "api": "Produce", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[3].ContextMap())
+	require.Equal(t, map[string]any{"reason": "the TLS handshake failed", "listener": "external", "host": "10.0.0.7"}, all[5].ContextMap())
+	require.Equal(t, map[string]any{"reason": "before a login", "listener": "external", "host": "10.0.0.7", "client_id": "app"}, all[6].ContextMap())
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP kafka_gateway_denied_operations_total Operations that the authorizer denied, by API.
 # TYPE kafka_gateway_denied_operations_total counter
@@ -60,8 +61,23 @@ kafka_gateway_denied_operations_total{api="Unknown"} 1
 # HELP kafka_gateway_refused_logins_total Logins that were refused, by mechanism.
 # TYPE kafka_gateway_refused_logins_total counter
 kafka_gateway_refused_logins_total{mechanism="PLAIN"} 1
-kafka_gateway_refused_logins_total{mechanism="other"} 1
+kafka_gateway_refused_logins_total{mechanism="X-OWN"} 1
+kafka_gateway_refused_logins_total{mechanism="unknown"} 1
 `), "kafka_gateway_denied_operations_total", "kafka_gateway_refused_logins_total"))
+}
+
+// A login that could not be checked is told of as that, with its user, and is none that
+// was refused.
+func TestUncheckedLogins(t *testing.T) {
+	t.Parallel()
+	a, lines, reg := newAudit(t, DefaultConfig())
+	a.LoginRefused(alice, "PLAIN", "alice", fmt.Errorf("%w: the server is away", security.ErrUnavailable))
+	require.Equal(t, 1, lines.FilterMessage("a login could not be checked").Len())
+	require.Equal(t, map[string]any{"mechanism": "PLAIN", "user": "alice", "reason": "the login could not be checked: the server is away",
+		"listener": "external", "host": "10.0.0.7", "client_id": "app"}, lines.All()[0].ContextMap())
+	n, err := testutil.GatherAndCount(reg, "kafka_gateway_refused_logins_total")
+	require.NoError(t, err)
+	require.Zero(t, n)
 }
 
 // Many lines of one address do not keep others from having theirs, and what was

@@ -92,7 +92,7 @@ func (e *exchange) Next(ctx context.Context, token []byte) ([]byte, *sasl.Login,
 	case errors.Is(err, ErrWrong):
 		return nil, nil, &sasl.Refused{User: user, Message: wrong, Cause: err}
 	case err != nil:
-		return nil, nil, fmt.Errorf("%w: %w", sasl.ErrUnavailable, err)
+		return nil, nil, &sasl.Unavailable{User: user, Cause: err}
 	case as != "" && as != user:
 		return nil, nil, &sasl.Refused{User: user, Message: otherUser}
 	}

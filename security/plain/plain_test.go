@@ -93,19 +93,27 @@ func TestMessages(t *testing.T) {
 }
 
 // failing does not know any password.
-type failing struct{}
+type failing struct{ why error }
 
-func (failing) Verify(context.Context, security.Requester, string, string) error {
-	return errors.New("no line")
-}
+func (f failing) Verify(context.Context, security.Requester, string, string) error { return f.why }
 
-// Whoever cannot tell refuses nobody.
+// Whoever cannot tell refuses nobody, and the audit learns of whom it could not.
 func TestNobodyKnows(t *testing.T) {
 	t.Parallel()
-	_, _, err := plain.New(failing{}).Begin(security.Requester{}).Next(t.Context(), []byte("\x00alice\x00x"))
-	require.ErrorIs(t, err, sasl.ErrUnavailable)
-	var why *sasl.Refused
-	require.False(t, errors.As(err, &why))
+	for said, why := range map[string]error{
+		"the login could not be checked: no line": errors.New("no line"),
+		"the login could not be checked":          security.ErrUnavailable,
+	} {
+		_, _, err := plain.New(failing{why}).Begin(security.Requester{}).Next(t.Context(), []byte("\x00alice\x00x"))
+		require.EqualError(t, err, said)
+		require.ErrorIs(t, err, sasl.ErrUnavailable)
+		require.ErrorIs(t, err, why)
+		var of *sasl.Unavailable
+		require.ErrorAs(t, err, &of)
+		require.Equal(t, "alice", of.User)
+		var refused *sasl.Refused
+		require.False(t, errors.As(err, &refused))
+	}
 }
 
 // The users with SCRAM credentials have the same passwords here.

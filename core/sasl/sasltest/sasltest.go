@@ -4,6 +4,7 @@ package sasltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -46,8 +47,8 @@ func (l *Login) Authenticate(_ context.Context, token []byte) handler.Authentica
 
 // Words is a mechanism with a name of its choice. A token is "user word": the word
 // "right" logs in, "wrong" is refused, "more" asks for another token, "told" is
-// refused by an answer, "broken" cannot be checked, "brief" logs in for a
-// second, and "late" with what has expired. Anything else is an error.
+// refused by an answer, "broken", "away" and "slow" cannot be checked, "brief" logs in
+// for a second, and "late" with what has expired. Anything else is an error.
 type Words string
 
 // Name implements sasl.Mechanism.
@@ -79,6 +80,10 @@ func (words) Next(ctx context.Context, token []byte) ([]byte, *sasl.Login, error
 		return nil, nil, &sasl.Refused{User: user, Message: "told you", Answer: []byte("no")}
 	case "broken":
 		return nil, nil, fmt.Errorf("%w: no line", sasl.ErrUnavailable)
+	case "away":
+		return nil, nil, &sasl.Unavailable{User: user, Cause: errors.New("nobody is there")}
+	case "slow":
+		return nil, nil, context.DeadlineExceeded
 	}
 	return nil, nil, fmt.Errorf("no word that I know")
 }
