@@ -35,9 +35,9 @@ func TestHandshakesWhileFilesChange(t *testing.T) {
 		})
 	}
 	for range 3 {
-		before := on.source.current.Load()
+		before := on.own.current.Load()
 		s.renew(t)
-		require.Eventually(t, func() bool { return on.source.current.Load() != before }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return on.own.current.Load() != before }, patience, 10*time.Millisecond)
 	}
 	close(stop)
 	all.Wait()

@@ -111,6 +111,9 @@ func (c Config) of(l server.ListenerConfig) (f files, auth tls.ClientAuthType, e
 	case f.clientCA.value == "" && err == nil:
 		err = fmt.Errorf("%s: %s needs the authorities of clients' certificates; set tls.client_ca to a PEM file with theirs", chosen.key, chosen.value)
 	}
+	if f.certificate.value == "" {
+		err = errors.Join(err, errors.New("tls.certificate: is not set; a listener with TLS needs a certificate; set it to a PEM file"))
+	}
 	return f, auth, err
 }
 

@@ -15,15 +15,20 @@ import (
 // maxFile bounds a PEM file, in bytes: hundreds of authorities.
 const maxFile = 1 << 20
 
-// files are the files of a listener, each with the key that names it. Two
-// listeners with the same ones share a source.
+// files are the files of a listener, each with the key that names it.
 type files struct{ certificate, key, clientCA choice }
+
+// parts are the files that change together: the certificate with its key, and the
+// authorities of clients.
+func (f files) parts() (own, clients files) {
+	return files{certificate: f.certificate, key: f.key}, files{clientCA: f.clientCA}
+}
 
 // material is what files hold.
 type material struct {
 	certificate tls.Certificate
 	clients     *x509.CertPool // nil without client_ca
-	ends        time.Time      // of the first certificate of the chain to expire
+	ends        time.Time      // of the first certificate of the chain to expire; zero without one
 	warnings    []string
 	sum         [sha256.Size]byte
 }
@@ -37,11 +42,10 @@ func (c choice) fault(format string, args ...any) error {
 type raw struct{ certificate, key, clientCA []byte }
 
 func (f files) read() (r raw, err error) {
-	if f.certificate.value == "" {
-		return r, errors.New("tls.certificate: is not set; a listener with TLS needs a certificate; set it to a PEM file")
-	}
 	var faults [3]error
-	r.certificate, faults[0] = f.certificate.read()
+	if f.certificate.value != "" {
+		r.certificate, faults[0] = f.certificate.read()
+	}
 	if r.key = r.certificate; f.key.value != "" {
 		r.key, faults[1] = f.key.read()
 	}
@@ -68,11 +72,23 @@ func (r raw) sum() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
+// check says what is wrong with the files.
+func (f files) check() error {
+	content, err := f.read()
+	if err != nil {
+		return err
+	}
+	_, err = f.parse(content, time.Now())
+	return err
+}
+
 // parse makes sure that what was read can be used, now.
 func (f files) parse(r raw, now time.Time) (*material, error) {
 	m := &material{sum: r.sum()}
-	own := m.readCertificate(f, r, now)
-	var clients error
+	var own, clients error
+	if f.certificate.value != "" {
+		own = m.readCertificate(f, r, now)
+	}
 	if f.clientCA.value != "" {
 		m.clients, clients = readAuthorities(f.clientCA, r.clientCA)
 	}
@@ -149,16 +165,21 @@ func (m *material) warn(format string, args ...any) {
 // warnOfOthers warns of files that every user of the machine can get at: with the key one
 // pretends to be the gateway, with authorities of one's own one logs in as anybody.
 func (m *material) warnOfOthers(key, clientCA choice) {
-	switch read, change := permissions.Others(key.value); {
+	switch read, change := others(key); {
 	case change:
 		m.warn("%s holds a private key that every user of this machine can change; take that away, of the file and its folder (chmod o-w)", key.value)
 	case read:
 		m.warn("%s holds a private key that every user of this machine can read; take that away (chmod o-r)", key.value)
 	}
-	if clientCA.value == "" {
-		return
-	}
-	if _, change := permissions.Others(clientCA.value); change {
+	if _, change := others(clientCA); change {
 		m.warn("%s says whose certificates are good, and every user of this machine can change it; take that away, of the file and its folder (chmod o-w)", clientCA.value)
 	}
+}
+
+// others says what every user of the machine can do to the file, if there is one.
+func others(c choice) (read, change bool) {
+	if c.value == "" {
+		return false, false
+	}
+	return permissions.Others(c.value)
 }

@@ -3,6 +3,7 @@ package ssl
 import (
 	"crypto/tls"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,12 +15,16 @@ type metrics struct {
 	reloads       *prometheus.CounterVec
 	reloadFailing *prometheus.GaugeVec
 	handshakes    *prometheus.CounterVec
+
+	mu     sync.Mutex
+	broken map[string]map[*source]bool // those that cannot be used as they are, by certificate
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	const file = "certificate"
 	name := func(n string) string { return "kafka_gateway_tls_" + n }
 	m := &metrics{
+		broken: map[string]map[*source]bool{},
 		expires: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("certificate_expires_timestamp_seconds"),
 			Help: "When the certificate in use ends, or one of its chain that ends earlier, as Unix time."}, []string{file}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("file_reloads_total"),
@@ -35,22 +40,53 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(reg.Register(m.expires), reg.Register(m.reloads), reg.Register(m.reloadFailing), reg.Register(m.handshakes))
 }
 
-func (m *metrics) inUse(file string, ends time.Time) {
-	m.expires.WithLabelValues(file).Set(float64(ends.Unix()))
-	m.failed(file, false)
-}
-
-func (m *metrics) failed(file string, failing bool) {
-	value := 0.0
-	if failing {
-		value = 1
+// inUse notes what the files of a source hold. All series of its certificate are there from
+// then on.
+func (m *metrics) inUse(s *source, ends time.Time) {
+	if !ends.IsZero() {
+		m.expires.WithLabelValues(s.served).Set(float64(ends.Unix()))
 	}
-	m.reloadFailing.WithLabelValues(file).Set(value)
+	for _, result := range results {
+		m.reloads.WithLabelValues(s.served, result)
+	}
+	m.failed(s, false)
 }
 
-func (m *metrics) forget(file string) {
-	m.expires.DeleteLabelValues(file)
-	m.reloadFailing.DeleteLabelValues(file)
+// results are those of a change, by whether it could be used.
+var results = map[bool]string{true: "ok", false: "failed"}
+
+func (m *metrics) reloaded(s *source, ok bool) {
+	m.reloads.WithLabelValues(s.served, results[ok]).Inc()
+}
+
+// failed notes whether the files of a source cannot be used. Other sources have the same
+// certificate, or other authorities with it.
+func (m *metrics) failed(s *source, failing bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	broken := m.broken[s.served]
+	if broken == nil {
+		broken = map[*source]bool{}
+		m.broken[s.served] = broken
+	}
+	delete(broken, s)
+	if failing {
+		broken[s] = true
+	}
+	m.reloadFailing.WithLabelValues(s.served).Set(float64(min(len(broken), 1)))
+}
+
+// forget notes that a source is not used any more; the certificate itself is the last one.
+func (m *metrics) forget(s *source) {
+	m.failed(s, false)
+	if s.certificate.value == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.broken, s.served)
+	m.expires.DeleteLabelValues(s.served)
+	m.reloadFailing.DeleteLabelValues(s.served)
 }
 
 func (m *metrics) handshake(state *tls.ConnectionState) {

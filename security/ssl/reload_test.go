@@ -101,7 +101,50 @@ func TestBrokenFilesChangeNothing(t *testing.T) {
 		return testutil.ToFloat64(p.metrics.reloadFailing.WithLabelValues(s.cfg.Certificate)) == 0
 	}, patience, 10*time.Millisecond)
 	require.Equal(t, before, serial(t, s, on))
-	require.Equal(t, told, lines.Len())
+	require.Equal(t, told+1, lines.Len())
+	require.Equal(t, "the TLS files can be used again, they hold what is in use", lines.All()[told].Message)
+}
+
+// Listeners with one certificate, of which one asks clients for theirs, are told of
+// together: a change has one line and counts once, and authorities that cannot be used are
+// not forgotten because the certificate can.
+func TestOneChangeOfSeveralListeners(t *testing.T) {
+	t.Parallel()
+	log, lines := watched(t)
+	s := newSite(t, "none")
+	p, first := s.open(t, log)
+	for _, l := range []server.ListenerConfig{
+		{ClientAuth: "required"},
+		{ClientAuth: "requested", Certificate: s.cfg.Certificate, Key: s.cfg.Key, ClientCA: s.cfg.ClientCA},
+	} {
+		on, err := p.Open(l)
+		require.NoError(t, err)
+		defer on.Close()
+	}
+	reloads := func(result string) float64 {
+		return testutil.ToFloat64(p.metrics.reloads.WithLabelValues(s.cfg.Certificate, result))
+	}
+	failing := func() float64 { return testutil.ToFloat64(p.metrics.reloadFailing.WithLabelValues(s.cfg.Certificate)) }
+	require.Equal(t, 2, testutil.CollectAndCount(p.metrics.reloads), "before there was any")
+	before := serial(t, s, first)
+	s.ca.Issue(t, ssltest.Server(), ssltest.Until(time.Now().Add(48*time.Hour))).Write(t, s.folder)
+	// Whoever else watches the files has seen them by the second change.
+	require.Eventually(t, func() bool { return serial(t, s, first) != before && reloads("ok") > 0 }, patience, 10*time.Millisecond)
+	require.NoError(t, os.WriteFile(s.cfg.ClientCA, []byte("nobody"), 0o600))
+	require.Eventually(t, func() bool { return reloads("failed") > 0 }, patience, 10*time.Millisecond)
+	for _, all := range p.sources {
+		all.watch.Stop() // and look no more by themselves
+		all.look(time.Now())
+	}
+	require.InDelta(t, 1, failing(), 0)
+	require.InDelta(t, 1, reloads("ok"), 0)
+	require.InDelta(t, 1, reloads("failed"), 0)
+	require.Equal(t, 1, lines.FilterMessage("new TLS files are in use").Len())
+	require.Equal(t, 1, lines.FilterMessage("the TLS certificate expires soon; replace the file").Len())
+	broken := lines.FilterMessage("changed TLS files cannot be used, those before stay in use").All()
+	require.Len(t, broken, 1)
+	require.Equal(t, s.cfg.ClientCA, broken[0].ContextMap()["client_ca"])
+	require.Equal(t, s.cfg.Certificate, broken[0].ContextMap()["certificate"])
 }
 
 // A connection goes on with the certificate that it began with.
@@ -131,7 +174,7 @@ func TestPoll(t *testing.T) {
 		m, err := newMetrics(nil)
 		require.NoError(t, err)
 		f := files{certificate: choice{"tls.certificate", s.cfg.Certificate}, key: choice{"tls.key", s.cfg.Key}}
-		src := &source{files: f, log: log, metrics: m, warning: 14 * 24 * time.Hour, watch: &filewatch.Watch{}}
+		src := &source{files: f, served: s.cfg.Certificate, log: log, metrics: m, warning: 14 * 24 * time.Hour, watch: &filewatch.Watch{}}
 		require.NoError(t, src.start(time.Now()))
 		src.watch.Start(settle, log, src.look)
 		defer src.close()

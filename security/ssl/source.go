@@ -18,9 +18,11 @@ const (
 	remindEvery = 24 * time.Hour
 )
 
-// source holds what the files of one or more listeners hold now.
+// source holds what files hold now: a certificate with its key, or the authorities of
+// clients. Listeners that have the same ones share it, so that a change is told once.
 type source struct {
 	files
+	served  string // the certificate of the listeners, by which metrics go
 	current atomic.Pointer[material]
 
 	log     *zap.Logger
@@ -30,14 +32,19 @@ type source struct {
 	users int // listeners; guarded by Protocols
 	watch *filewatch.Watch
 
+	failing  bool     // the files cannot be used as they are
 	refused  [32]byte // the sum of what was told of as unusable
 	broken   string   // why the files could not be read, as it was told
 	reminded time.Time
 }
 
 // openSource begins to watch the files, and reads them.
-func openSource(f files, c Config, log *zap.Logger, m *metrics) (*source, error) {
-	s := &source{files: f, log: log.With(zap.String("certificate", f.certificate.value)), metrics: m, warning: c.ExpiryWarning,
+func openSource(served string, f files, c Config, log *zap.Logger, m *metrics) (*source, error) {
+	log = log.With(zap.String("certificate", served))
+	if f.clientCA.value != "" {
+		log = log.With(zap.String("client_ca", f.clientCA.value))
+	}
+	s := &source{files: f, served: served, log: log, metrics: m, warning: c.ExpiryWarning,
 		watch: filewatch.New(f.certificate.value, f.key.value, f.clientCA.value)}
 	if err := s.start(time.Now()); err != nil {
 		s.watch.Stop()
@@ -64,7 +71,7 @@ func (s *source) start(now time.Time) error {
 
 func (s *source) close() {
 	s.watch.Stop()
-	s.metrics.forget(s.certificate.value)
+	s.metrics.forget(s)
 }
 
 // look sees what time and others have done to the files.
@@ -88,7 +95,11 @@ func (s *source) reload(now time.Time) {
 	switch sum {
 	case s.current.Load().sum:
 		s.refused = [32]byte{}
-		s.metrics.failed(s.certificate.value, false)
+		if s.failing {
+			s.failing = false
+			s.metrics.failed(s, false)
+			s.log.Info("the TLS files can be used again, they hold what is in use")
+		}
 		return
 	case s.refused:
 		return // told already
@@ -99,21 +110,26 @@ func (s *source) reload(now time.Time) {
 		s.refuse(err)
 		return
 	}
-	s.refused, s.reminded = [32]byte{}, time.Time{}
+	s.failing, s.refused, s.reminded = false, [32]byte{}, time.Time{}
 	s.use(next)
-	s.metrics.reloads.WithLabelValues(s.certificate.value, "ok").Inc()
-	s.log.Info("new TLS files are in use", zap.Time("expires", next.ends))
+	s.metrics.reloaded(s, true)
+	expires := zap.Skip()
+	if !next.ends.IsZero() {
+		expires = zap.Time("expires", next.ends)
+	}
+	s.log.Info("new TLS files are in use", expires)
 }
 
 func (s *source) refuse(why error) {
-	s.metrics.failed(s.certificate.value, true)
-	s.metrics.reloads.WithLabelValues(s.certificate.value, "failed").Inc()
+	s.failing = true
+	s.metrics.failed(s, true)
+	s.metrics.reloaded(s, false)
 	s.log.Warn("changed TLS files cannot be used, those before stay in use", zap.Error(why))
 }
 
 func (s *source) use(m *material) {
 	s.current.Store(m)
-	s.metrics.inUse(s.certificate.value, m.ends)
+	s.metrics.inUse(s, m.ends)
 	for _, warning := range m.warnings {
 		s.log.Warn(warning)
 	}
@@ -122,7 +138,7 @@ func (s *source) use(m *material) {
 // remind warns of a certificate that ends soon.
 func (s *source) remind(now time.Time) {
 	ends := s.current.Load().ends
-	if left := ends.Sub(now); left > s.warning || now.Sub(s.reminded) < remindEvery {
+	if left := ends.Sub(now); ends.IsZero() || left > s.warning || now.Sub(s.reminded) < remindEvery {
 		return
 	}
 	s.reminded = now

@@ -8,7 +8,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -25,7 +24,7 @@ type Protocols struct {
 	metrics *metrics
 
 	mu      sync.Mutex
-	sources map[files]*source
+	sources map[identity]*source
 }
 
 // New returns the protocols of a configuration. A nil reg registers no metrics.
@@ -41,7 +40,7 @@ func New(cfg Config, log *zap.Logger, reg prometheus.Registerer) (*Protocols, er
 	if err != nil {
 		return nil, fmt.Errorf("metrics of TLS: %w", err)
 	}
-	return &Protocols{cfg: cfg, rules: rules, log: log.Named("tls"), metrics: m, sources: map[files]*source{}}, nil
+	return &Protocols{cfg: cfg, rules: rules, log: log.Named("tls"), metrics: m, sources: map[identity]*source{}}, nil
 }
 
 // SSL is the protocol without a login.
@@ -56,33 +55,40 @@ func (p *Protocols) SASLSSL() server.Protocol {
 // section. The error has a line for each key that is wrong.
 func (p *Protocols) Open(l server.ListenerConfig) (server.Transport, error) {
 	f, auth, err := p.cfg.of(l)
-	s, fromFiles := p.source(f, err == nil)
-	if err := errors.Join(err, fromFiles); err != nil {
-		return nil, err
+	own, clients := f.parts()
+	if err != nil {
+		return nil, errors.Join(err, own.check(), clients.check())
 	}
-	return &transport{protocols: p, source: s, auth: auth}, nil
+	t := &transport{protocols: p, auth: auth}
+	t.own, err = p.source(f.certificate.value, own)
+	if f.clientCA.value != "" {
+		var more error
+		t.clients, more = p.source(f.certificate.value, clients)
+		err = errors.Join(err, more)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
 }
 
-// source returns the source of files, which other listeners may have, too. Without
-// keep it only says what is wrong with them.
-func (p *Protocols) source(f files, keep bool) (*source, error) {
-	if !keep {
-		content, err := f.read()
-		if err != nil {
-			return nil, err
-		}
-		_, err = f.parse(content, time.Now())
-		return nil, err
-	}
+// identity is what listeners have in common that share a source, by whichever keys they
+// name the files.
+type identity struct{ served, key, clientCA string }
+
+// source returns the source of files, which other listeners with the same certificate
+// may have, too.
+func (p *Protocols) source(served string, f files) (*source, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, open := p.sources[f]
+	id := identity{served, f.key.value, f.clientCA.value}
+	s, open := p.sources[id]
 	if !open {
 		var err error
-		if s, err = openSource(f, p.cfg, p.log, p.metrics); err != nil {
+		if s, err = openSource(served, f, p.cfg, p.log, p.metrics); err != nil {
 			return nil, err
 		}
-		p.sources[f] = s
+		p.sources[id] = s
 	}
 	s.users++
 	return s, nil
@@ -92,7 +98,7 @@ func (p *Protocols) release(s *source) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.users--; s.users == 0 {
-		delete(p.sources, s.files)
+		delete(p.sources, identity{s.served, s.key.value, s.clientCA.value})
 		s.close()
 	}
 }
@@ -100,29 +106,36 @@ func (p *Protocols) release(s *source) {
 // transport secures the connections of one listener.
 type transport struct {
 	protocols *Protocols
-	source    *source
+	own       *source // the certificate
+	clients   *source // the authorities of clients; nil where none are asked
 	auth      tls.ClientAuthType
 	built     atomic.Pointer[built]
 	closed    atomic.Bool
 }
 
+// nobody are the clients where none are asked.
+var nobody material
+
 // built is the configuration for what the files held.
 type built struct {
-	of     *material
-	config *tls.Config
+	own, clients *material
+	config       *tls.Config
 }
 
 // config returns the configuration for what the files hold now. Each has its own
 // keys for tickets, so that no session outlives a change of the files, nor serves
 // another listener.
 func (t *transport) config() *tls.Config {
-	m := t.source.current.Load()
-	if b := t.built.Load(); b != nil && b.of == m {
+	own, clients := t.own.current.Load(), &nobody
+	if t.clients != nil {
+		clients = t.clients.current.Load()
+	}
+	if b := t.built.Load(); b != nil && b.own == own && b.clients == clients {
 		return b.config
 	}
-	b := &built{of: m, config: &tls.Config{
-		Certificates: []tls.Certificate{m.certificate},
-		ClientCAs:    m.clients,
+	b := &built{own: own, clients: clients, config: &tls.Config{
+		Certificates: []tls.Certificate{own.certificate},
+		ClientCAs:    clients.clients,
 		ClientAuth:   t.auth,
 		MinVersion:   versions[t.protocols.cfg.MinVersion],
 		// Answers are large, or have to be whole before a client can use them.
@@ -186,8 +199,13 @@ func explain(ctx context.Context, err error) error {
 
 // Close implements server.Transport. Open connections go on.
 func (t *transport) Close() error {
-	if !t.closed.Swap(true) {
-		t.protocols.release(t.source)
+	if t.closed.Swap(true) {
+		return nil
+	}
+	for _, s := range []*source{t.clients, t.own} {
+		if s != nil {
+			t.protocols.release(s)
+		}
 	}
 	return nil
 }
