@@ -25,6 +25,10 @@ const maxFile = 32 << 20
 // editors and configuration management change a file in several steps.
 const quiet = 100 * time.Millisecond
 
+// repeat is how long after a fault the same one of another file is told of again: who
+// saves the file again wants to know, but a change in several steps has one fault.
+const repeat = 5 * time.Second
+
 // follow reads the file, and again whenever it changes.
 func (s *Store) follow(w *filewatch.Watch) error {
 	s.seen, _ = os.Stat(s.file)
@@ -40,7 +44,7 @@ func (s *Store) follow(w *filewatch.Watch) error {
 // look reads the file again if it is another one than before, or could not be read: what
 // keeps it from being read may lie outside of it, such as its permissions. A file that
 // cannot be read leaves in force what was, and is told of once.
-func (s *Store) look(time.Time) {
+func (s *Store) look(at time.Time) {
 	now, _ := os.Stat(s.file)
 	changed := !same(s.seen, now)
 	if !changed && s.fault == "" {
@@ -48,7 +52,8 @@ func (s *Store) look(time.Time) {
 	}
 	s.seen = now
 	if err := s.readFile(); err != nil {
-		if changed || s.fault != err.Error() {
+		if s.fault != err.Error() || changed && at.Sub(s.told) >= repeat {
+			s.told = at
 			s.log.Error("The users file has changed and cannot be read; what it said before stays in force.", zap.Error(err))
 		}
 		s.fault = err.Error()

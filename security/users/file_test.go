@@ -67,6 +67,26 @@ func TestPoll(t *testing.T) {
 	})
 }
 
+// A file that is changed in several steps, or again at once, has its fault told once.
+func TestOneFaultOfAChange(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "users")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	core, lines := observer.New(zapcore.ErrorLevel)
+	s := New(Config{UsersFile: path}, nil, zap.New(core))
+	require.NoError(t, s.follow(&filewatch.Watch{}))
+	defer s.Stop()
+	now := time.Now()
+	for i, half := range []string{"bro", "broken", "broken\n"} {
+		require.NoError(t, os.WriteFile(path, []byte(half), 0o600))
+		s.look(now.Add(time.Duration(i) * 200 * time.Millisecond))
+	}
+	require.Len(t, lines.TakeAll(), 1)
+	require.NoError(t, os.WriteFile(path, []byte("broken again"), 0o600))
+	s.look(now.Add(repeat))
+	require.Len(t, lines.TakeAll(), 1, "saved again")
+}
+
 // What kept a file from being read may go without a change of the file.
 func TestReadAfterAFault(t *testing.T) {
 	t.Parallel()

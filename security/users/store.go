@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -32,6 +33,7 @@ type Store struct {
 	watch *filewatch.Watch // of the file, once it has been read
 	seen  os.FileInfo      // the file when it was last read; nil for none
 	fault string           // why it could not be read then, as it was told
+	told  time.Time        // of that fault
 
 	outcomes *outcome.Reader // reads stored anew after a change whose outcome is not known
 	changing chan struct{}   // holds a token while a change is made: one at a time
