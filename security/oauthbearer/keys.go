@@ -73,7 +73,8 @@ func (k *Keys) Start(ctx context.Context) error {
 		if _, isFile := k.source.(*file); isFile {
 			return fmt.Errorf("sasl.oauthbearer.jwks: %w", err)
 		}
-		k.log.Warn("no keys yet: nobody can log in by OAUTHBEARER until the next look", zap.Error(err))
+		k.log.Warn("no keys yet: nobody can log in by OAUTHBEARER until they can be read, which is tried again and again",
+			zap.Duration("every", leastInterval), zap.Error(err))
 	}
 	ctx, k.end = context.WithCancel(context.Background())
 	k.ended = make(chan struct{})
@@ -92,7 +93,7 @@ func (k *Keys) Stop() {
 // watch looks at the set until ctx ends: a set that could not be read soon again.
 func (k *Keys) watch(ctx context.Context) {
 	defer close(k.ended)
-	failing := false
+	failing := k.failed.Load()
 	for {
 		pause := min(k.refresh, k.source.every())
 		if failing || k.empty() {
@@ -106,6 +107,9 @@ func (k *Keys) watch(ctx context.Context) {
 		err := k.look(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
 			k.log.Warn("the keys could not be read again; those that are known stay in use", zap.Error(err))
+		}
+		if err == nil && failing {
+			k.log.Info("the keys have been read")
 		}
 		failing = err != nil
 	}

@@ -107,6 +107,32 @@ func TestUnknownKeyIsLookedFor(t *testing.T) {
 	})
 }
 
+// A start without keys says how soon they are looked for again, whatever jwks_refresh is,
+// and their coming is told.
+func TestNoKeysYet(t *testing.T) {
+	t.Parallel()
+	set := setOf(t, "one")
+	synctest.Test(t, func(t *testing.T) {
+		core, lines := observer.New(zap.InfoLevel)
+		s := script(answer{err: errors.New("no line")})
+		k := keysOf(t, s)
+		k.log = zap.New(core)
+		require.NoError(t, k.Start(t.Context()))
+		defer k.Stop()
+		time.Sleep(3*leastInterval + time.Second)
+		told := lines.TakeAll()
+		require.Len(t, told, 1)
+		require.Equal(t, "no keys yet: nobody can log in by OAUTHBEARER until they can be read, which is tried again and again", told[0].Message)
+		require.Equal(t, map[string]any{"every": leastInterval, "error": "no line"}, told[0].ContextMap())
+		s.now.Store(&answer{set: set})
+		time.Sleep(leastInterval)
+		synctest.Wait()
+		told = lines.TakeAll()
+		require.Len(t, told, 1)
+		require.Equal(t, "the keys have been read", told[0].Message)
+	})
+}
+
 // While somebody looks nobody else waits for it, and the look goes on when its client
 // is gone.
 func TestOneLookAtATime(t *testing.T) {
