@@ -65,7 +65,7 @@ func (p program) untilSignal(ctx context.Context) (context.Context, context.Canc
 func (p program) examine(ctx context.Context, l loaded, line line) int {
 	ctx, cancel := p.untilSignal(ctx)
 	defer cancel()
-	if _, err := line.login.Options(); err != nil {
+	if _, _, err := line.login.Settle(); err != nil {
 		return p.misused(err, "doctor --help")
 	}
 	setup := l.setup(line.bootstrap)

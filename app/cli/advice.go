@@ -41,6 +41,8 @@ func (u *Unreachable) Unwrap() error { return u.Err }
 var errClosed = errors.New("the connection was closed without an answer")
 
 const (
+	// unchecked is what closes the connection of who logs in where the listener fits.
+	unchecked = "what checks logins, as an Iggy server or the keys of tokens, may not answer; the audit in the gateway's log says so"
 	isItThere = "start the gateway, or name another address with --bootstrap"
 	// limits is the advice for connections that were reset, as the gateway does with
 	// those that it has no place for.
@@ -50,17 +52,16 @@ const (
 
 // unreachable returns the cause and the advice for a connection that did not come
 // about.
-func unreachable(addresses []string, err error, how Connection) *Unreachable {
+func unreachable(addresses []string, err error, try *attempt) *Unreachable {
 	var op *net.OpError // an alert of TLS comes as one of this operation, and of a type without a name
 	remote := errors.As(err, &op) && op.Op == "remote error"
 	if err = plain(err); errors.Is(err, context.DeadlineExceeded) {
 		err = errors.New("no answer in time")
 	}
-	return &Unreachable{addresses, err, advice(err, remote, how)}
+	return &Unreachable{addresses, err, advice(err, remote, try)}
 }
 
-func advice(err error, remote bool, how Connection) string {
-	encryption, login, _ := how.Settle() // was fine a moment ago
+func advice(err error, remote bool, try *attempt) string {
 	var (
 		authority x509.UnknownAuthorityError
 		name      x509.HostnameError
@@ -75,7 +76,7 @@ func advice(err error, remote bool, how Connection) string {
 		return "the server needs another certificate"
 	case remote:
 		return "the server may ask for a certificate of an authority that it trusts: --cert and --key"
-	case errors.Is(err, kerr.SaslAuthenticationFailed) && how.TokenFile != "":
+	case errors.Is(err, kerr.SaslAuthenticationFailed) && try.TokenFile != "":
 		return "the token is not good; the audit in the gateway's log says why"
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		return "the user or the password is wrong, or the user has none for this --mechanism; the audit in the gateway's log says which"
@@ -85,16 +86,26 @@ func advice(err error, remote bool, how Connection) string {
 		return "the listener has nobody log in: leave the login away, or name another listener in --bootstrap"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return limits
-	case errors.Is(err, errClosed) && encryption == nil && login == nil:
-		return "the listener may ask for encryption, --tls or --ca, or for a login, --user and --password-file"
-	case errors.Is(err, errClosed) && encryption == nil:
-		return "the listener may ask for encryption: --tls or --ca"
-	case errors.Is(err, errClosed) && login == nil:
-		return "the listener may ask for a login, --user and --password-file, or not encrypt at all"
 	case errors.Is(err, errClosed):
-		return "the listener may not encrypt"
+		return try.closed()
 	}
 	return isItThere
+}
+
+// closed is the advice for connections that the server closed without an answer.
+func (a *attempt) closed() string {
+	encrypts, logsIn := a.tls != nil, a.settled.login != nil
+	switch {
+	case encrypts && !a.spokeTLS.Load():
+		return "the listener may not encrypt: leave --tls, --ca and --cert away"
+	case encrypts && !logsIn:
+		return "the listener may ask for a login: --user and --password-file"
+	case encrypts:
+		return unchecked
+	case logsIn:
+		return "the listener may ask for encryption, --tls or --ca; if it does not, " + unchecked
+	}
+	return "the listener may ask for encryption, --tls or --ca, or for a login, --user and --password-file"
 }
 
 // offers is the advice for who logs in by a mechanism that the listener has not.

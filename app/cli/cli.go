@@ -184,11 +184,11 @@ const (
 // Connect returns a client of the cluster, once one of the addresses answers. Else
 // the error is an [Unreachable], or a UsageError.
 func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Client, error) {
-	opts, err := how.Options()
+	try, err := how.try()
 	if err != nil {
 		return nil, err
 	}
-	client, err := kgo.NewClient(append(opts, kgo.SeedBrokers(addresses...), kgo.ClientID(clientID),
+	client, err := kgo.NewClient(append(try.options(), kgo.SeedBrokers(addresses...), kgo.ClientID(clientID),
 		kgo.RequestRetries(3), kgo.RetryTimeout(5*time.Second), kgo.DialTimeout(dialTimeout), kgo.MetadataMinAge(100*time.Millisecond))...)
 	if err != nil {
 		return nil, UsageError{err}
@@ -198,7 +198,7 @@ func Connect(ctx context.Context, addresses []string, how Connection) (*kgo.Clie
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, errInterrupted
 		}
-		failed := unreachable(addresses, err, how)
+		failed := unreachable(addresses, err, try)
 		if errors.Is(err, kerr.UnsupportedSaslMechanism) {
 			failed.Advice = offers(offered(ctx, addresses, how))
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/pflag"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -16,6 +17,8 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
 	saslplain "github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/iggykafka/gateway/security/ssl"
 )
 
 // Connection says how to talk to a cluster, and who to be there. The zero value is
@@ -61,16 +64,43 @@ const (
 	mechanismOAuth  = "OAUTHBEARER"
 )
 
-// Options returns the options of a client. Errors are those of Settle.
-func (c Connection) Options() (opts []kgo.Opt, err error) {
-	encryption, login, err := c.Settle()
-	if encryption != nil {
-		opts = append(opts, kgo.DialTLSConfig(encryption))
+// attempt is one try to talk to a cluster.
+type attempt struct {
+	Connection
+	settled
+	spokeTLS atomic.Bool // some server did, whatever it did then
+}
+
+// try begins one. Errors are those of Settle.
+func (c Connection) try() (*attempt, error) {
+	s, err := c.settle()
+	if err != nil {
+		return nil, err
 	}
-	if login != nil {
-		opts = append(opts, kgo.SASL(login))
+	a := &attempt{Connection: c, settled: s}
+	if s.tls == nil {
+		return a, nil
 	}
-	return opts, err
+	check := s.tls.VerifyConnection
+	s.tls.VerifyConnection = func(state tls.ConnectionState) error {
+		a.spokeTLS.Store(true)
+		if check == nil {
+			return nil
+		}
+		return check(state)
+	}
+	return a, nil
+}
+
+// options returns the options of a client.
+func (a *attempt) options() (opts []kgo.Opt) {
+	if a.tls != nil {
+		opts = append(opts, kgo.DialTLSConfig(a.tls))
+	}
+	if a.settled.login != nil {
+		opts = append(opts, kgo.SASL(a.settled.login))
+	}
+	return opts
 }
 
 // Settle reads the files, and returns how to encrypt, nil for not at all, and how
@@ -112,7 +142,11 @@ func (c Connection) who() string {
 	case s.login != nil:
 		return "the user of the token in " + c.TokenFile
 	case s.tls != nil && len(s.tls.Certificates) > 0 && s.tls.Certificates[0].Leaf != nil:
-		return "the owner of the certificate " + s.tls.Certificates[0].Leaf.Subject.String() + ", if the listener asks for one"
+		name, err := ssl.NameOf(s.tls.Certificates[0].Leaf)
+		if err != nil {
+			name = err.Error() // no server will take it
+		}
+		return "the owner of the certificate " + name + ", if the listener asks for one"
 	}
 	return "nobody in particular: there was no login"
 }

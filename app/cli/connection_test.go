@@ -1,10 +1,13 @@
 package cli_test
 
 import (
+	"crypto/tls"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -104,18 +107,59 @@ func TestLogins(t *testing.T) {
 	for _, test := range []struct{ at, flags, want string }{
 		{g.saslSSL, "--ca " + g.ca + " --user alice --password-file " + wrong, "the audit in the gateway's log says which"},
 		{g.saslSSL, "--ca " + g.ca + " --token-file " + wrong, "(the listener offers PLAIN, SCRAM-SHA-256, SCRAM-SHA-512: --mechanism, with --user and --password-file)"},
-		{g.saslSSL, "--ca " + g.ca, "the listener may ask for a login"},
+		{g.saslSSL, "--ca " + g.ca, "(the listener may ask for a login: --user and --password-file)"},
 		{g.saslSSL, "--user alice --password-file " + secret, "the listener may ask for encryption"},
 		{g.saslSSL, "", "the listener may ask for encryption, --tls or --ca, or for a login"},
 		{g.saslSSL, "--tls --user alice --password-file " + secret, "--ca names a file with the authority"},
 		{g.ssl, "--ca " + g.ca, "the server may ask for a certificate"},
-		{g.open, "--ca " + g.ca, "or not encrypt at all"},
+		{g.open, "--ca " + g.ca, "(the listener may not encrypt: leave --tls"},
 		{g.open, "--user alice --password-file " + secret, "the listener has nobody log in"},
 	} {
 		_, err := execute(t, strings.Fields("topics list --timeout 5s --bootstrap "+test.at+" "+test.flags)...)
 		require.ErrorContains(t, err, test.want)
 		require.NotContains(t, err.Error(), password)
 		require.NotContains(t, err.Error(), "guess")
+	}
+}
+
+// A gateway closes the connection of a login that it cannot check, as while the Iggy
+// server is away: whoever logs in is told of that, and of encryption only where that can
+// be the reason.
+func TestClosedDuringTheLogin(t *testing.T) {
+	t.Parallel()
+	g := guarded{folder: t.TempDir()}
+	ca := ssltest.NewAuthority(t)
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	encrypted, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	encrypted = tls.NewListener(encrypted, &tls.Config{Certificates: []tls.Certificate{ca.Issue(t, ssltest.Server()).Pair(t)}})
+	var closed sync.WaitGroup
+	for _, listener := range []net.Listener{plain, encrypted} {
+		closed.Go(func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Read(make([]byte, 64<<10))
+				_ = conn.Close()
+			}
+		})
+	}
+	t.Cleanup(func() { _, _ = plain.Close(), encrypted.Close(); closed.Wait() })
+	login := " --user alice --password-file " + g.write(t, "password", "secret")
+	const away = "what checks logins, as an Iggy server or the keys of tokens, may not answer; the audit in the gateway's log says so)"
+	for _, test := range []struct {
+		at    net.Listener
+		flags string
+		want  string
+	}{
+		{plain, login, "(the listener may ask for encryption, --tls or --ca; if it does not, " + away},
+		{encrypted, login + " --ca " + ca.Write(t, g.folder), "(" + away},
+	} {
+		_, err := execute(t, strings.Fields("topics list --timeout 5s --bootstrap "+test.at.Addr().String()+test.flags)...)
+		require.ErrorContains(t, err, "the connection was closed without an answer "+test.want)
 	}
 }
 

@@ -3,6 +3,9 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/json"
 	"maps"
 	"os"
@@ -20,6 +23,7 @@ import (
 	"github.com/iggykafka/gateway/app/cli"
 	"github.com/iggykafka/gateway/app/gatewaytest"
 	"github.com/iggykafka/gateway/core/server"
+	"github.com/iggykafka/gateway/security/ssl/ssltest"
 )
 
 // guest is a gateway with access control lists, and carol, who may describe topics and
@@ -166,6 +170,18 @@ func TestWho(t *testing.T) {
 	secret := g.write(t, "password", password)
 	properties := g.write(t, "plain.properties", "security.protocol=SASL_SSL\nsasl.mechanism=PLAIN\nsasl.jaas.config="+
 		"org.apache.kafka.common.security.plain.PlainLoginModule required username=\"alice\" password=\"x\";\n")
+	subject := func(c *x509.Certificate) {
+		for _, a := range []struct {
+			kind  []int
+			value any
+		}{
+			{[]int{2, 5, 4, 10}, "acme"}, {[]int{2, 5, 4, 11}, "ops"}, {[]int{2, 5, 4, 3}, "bob"},
+			{[]int{1, 2, 840, 113549, 1, 9, 1}, asn1.RawValue{Tag: asn1.TagIA5String, Bytes: []byte("bob@acme.com")}},
+		} {
+			c.Subject.ExtraNames = append(c.Subject.ExtraNames, pkix.AttributeTypeAndValue{Type: a.kind, Value: a.value})
+		}
+	}
+	bob := ssltest.NewAuthority(t).Issue(t, subject).Write(t, t.TempDir())
 	for _, test := range []struct {
 		how  cli.Connection
 		want string
@@ -177,6 +193,8 @@ func TestWho(t *testing.T) {
 		{cli.Connection{CommandConfig: properties, TokenFile: secret}, "the user of the token in " + secret},
 		{cli.Connection{CommandConfig: properties, User: "bob", PasswordFile: secret, Mechanism: "SCRAM-SHA-256"}, "user bob, logged in by SCRAM-SHA-256"},
 		{cli.Connection{Certificate: g.client.Certificate, Key: g.client.Key}, "the owner of the certificate CN=alice, if the listener asks for one"},
+		{cli.Connection{Certificate: bob.Certificate, Key: bob.Key},
+			"the owner of the certificate 1.2.840.113549.1.9.1=#160c626f624061636d652e636f6d,CN=bob,OU=ops,O=acme, if the listener asks for one"},
 		{cli.Connection{PasswordFile: "/nonexistent"}, "a user that is not known any more"},
 	} {
 		require.Equal(t, test.want, test.how.Who())

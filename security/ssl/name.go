@@ -1,6 +1,7 @@
 package ssl
 
 import (
+	"crypto/x509"
 	"encoding/asn1"
 	"encoding/hex"
 	"fmt"
@@ -20,6 +21,12 @@ var keywords = map[string]string{
 	"2.5.4.9":                    "STREET",
 	"0.9.2342.19200300.100.1.25": "DC",
 	"0.9.2342.19200300.100.1.1":  "UID",
+}
+
+// NameOf returns the name of a certificate's owner as the default mapping rule makes a
+// principal of it.
+func NameOf(certificate *x509.Certificate) (string, error) {
+	return distinguishedName(certificate.RawSubject)
 }
 
 // attribute is one "CN=name" of a name.
