@@ -59,7 +59,7 @@ func size(n int64) string {
 
 // recordsMeaning explains two columns: no request tells how many records there are, and sizes
 // take a right of their own.
-const recordsMeaning = "RECORDS counts offsets, of which compaction leaves some without a record; SIZE is told to who may DESCRIBE the cluster"
+const recordsMeaning = "RECORDS counts offsets, of which compaction leaves some without a record; SIZE is told to who may DESCRIBE the cluster, and is - for others"
 
 func topicsList(o *options) *cobra.Command {
 	internal := false
@@ -399,9 +399,14 @@ func topicsTrim(o *options) *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
+		var ends kadm.ListedOffsets
+		if answers.Error() != nil {
+			ends, _ = admin.ListEndOffsets(ctx, args...) // they explain, and no more
+		}
 		var d done
 		for _, answer := range answers.Sorted() {
-			d.note(fmt.Sprintf("%s/%d", answer.Topic, answer.Partition), fmt.Sprintf("starts at offset %d", answer.LowWatermark), untrimmed(answer.Err))
+			end, _ := ends.Lookup(answer.Topic, answer.Partition)
+			d.note(fmt.Sprintf("%s/%d", answer.Topic, answer.Partition), fmt.Sprintf("starts at offset %d", answer.LowWatermark), untrimmed(answer.Err, end))
 		}
 		return d.outcome()
 	})
@@ -411,9 +416,12 @@ func topicsTrim(o *options) *cobra.Command {
 }
 
 // untrimmed says why a partition was not trimmed, where the code does not.
-func untrimmed(err error) error {
-	if errors.Is(err, kerr.PolicyViolation) {
+func untrimmed(err error, end kadm.ListedOffset) error {
+	switch {
+	case errors.Is(err, kerr.PolicyViolation):
 		return because(err, "a topic that is only compacted keeps its records; cleanup.policy must have delete")
+	case errors.Is(err, kerr.OffsetOutOfRange) && end.Topic != "" && end.Err == nil:
+		return because(err, fmt.Sprintf("not trimmed, since it ends at offset %d; -p names the partitions to trim, --before -1 is the end of each", end.Offset))
 	}
 	return err
 }
