@@ -87,7 +87,9 @@ type Authorizer interface {
 // they are given.
 type Audit interface {
 	// LoginRefused tells of a failed login. why is for the operator, and may say
-	// more than the client was told.
+	// more than the client was told. One that is ErrUnavailable says that the login
+	// could not be checked, which is no refusal. mechanism is one that the listener
+	// offers, or "unknown".
 	LoginRefused(who Requester, mechanism, user string, why error)
 	// Denied tells of an operation that an authorizer denied to a request of an
 	// API key.
