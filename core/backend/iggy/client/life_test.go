@@ -110,6 +110,26 @@ func texts(logs *observer.ObservedLogs) (all []string) {
 	return all
 }
 
+// The end of a client is no absence of the server: its connections end once it is known that
+// the client does.
+func TestCloseIsNoAbsence(t *testing.T) {
+	t.Parallel()
+	core, logs := observer.New(zapcore.WarnLevel)
+	c, err := New(impatient(newFake(t, nil).address()), Options{Log: zap.New(core)})
+	require.NoError(t, err)
+	require.NoError(t, c.Start(t.Context()))
+	var closed sync.WaitGroup
+	c.mu.Lock() // as whoever is about to note a change
+	closed.Go(c.Close)
+	time.Sleep(50 * time.Millisecond)
+	for r := range c.relays {
+		require.NoError(t, r.ended())
+	}
+	c.mu.Unlock()
+	closed.Wait()
+	require.Empty(t, texts(logs))
+}
+
 // Logins are made one after another: each costs the server some 30 ms.
 func TestNoStampede(t *testing.T) {
 	t.Parallel()

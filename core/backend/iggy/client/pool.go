@@ -189,11 +189,11 @@ func (c *Client) failure() error {
 // are closed. It returns within two seconds whatever the server does.
 func (c *Client) Close() {
 	c.closed.Do(func() {
-		c.cancel()
 		c.mu.Lock()
-		c.ending = true
+		c.ending = true // first, so that no connection that ends now is taken for an absence
 		c.refresh(nil)
 		c.mu.Unlock()
+		c.cancel()
 		ended := make(chan struct{})
 		go func() {
 			c.owners.Wait()
