@@ -14,9 +14,9 @@ import (
 // millisecond for a signature by RSA. So only some may compute at once, and clients
 // that are past it keep the rest of the processors. Whoever waits for its client
 // does not count. An address has one place in the queue for each of its turns, so
-// that it gets no more of them by connecting more often; and one that connects only
-// to leave again takes its turns in the lane of suspects. Who has left already when its
-// turn comes costs none.
+// that it gets no more of them by connecting more often; its connections wait for these
+// places among themselves. One that connects only to leave again takes its turns in the
+// lane of suspects. Who has left already when its turn comes costs none.
 
 // computingEach is how many of the connections that compute their transport at once
 // may be of one address.
@@ -36,7 +36,7 @@ type turnstile struct {
 	began   time.Time
 }
 
-// enter waits for a turn, in the order of arrival.
+// enter waits for a turn.
 func (t *turnstile) enter() error {
 	if t.inside {
 		return nil

@@ -285,8 +285,10 @@ func (s *Store) topicFrom(one seen, id uuid.UUID) (t *topic, same bool, err erro
 
 // newPartition makes a partition of which nothing is known.
 func (s *Store) newPartition(id backend.Partition, at client.Topic) *partition {
-	p := &partition{store: s, id: id, at: at, index: uint32(id.Index), trim: trim{turn: make(chan struct{}, 1)}}
-	p.writer.turn = make(chan struct{}, 1)
+	p := &partition{
+		store: s, id: id, at: at, index: uint32(id.Index),
+		writer: writer{turn: make(chan struct{}, 1)}, trim: trim{turn: make(chan struct{}, 1)},
+	}
 	s.loadTrim(p)
 	s.loadVoids(p)
 	return p

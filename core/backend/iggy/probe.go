@@ -130,7 +130,7 @@ func endIn(polled client.Polled, floor int64) (end int64, sure bool) {
 // was before it was cut off.
 func (p *partition) noteEnd(floor, end int64, sure bool, began time.Time) {
 	p.mu.Lock()
-	if p.floored && p.floor < floor {
+	if p.floor < floor {
 		p.mu.Unlock()
 		return
 	}
