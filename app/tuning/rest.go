@@ -10,7 +10,7 @@ const (
 	// restEvery is the time between two looks at whether the load is over.
 	restEvery = 10 * time.Second
 	// leastGarbage is what a collection has to bring, in bytes, to be worth it.
-	leastGarbage = 64 << 20
+	leastGarbage = 16 << 20
 	// soon is within how many looks the next collection may come by itself: a minute.
 	soon = 6
 )

@@ -17,8 +17,8 @@ func TestWorthwhile(t *testing.T) {
 		want      bool
 	}{
 		"a peak is over":                  {heap{objects: 300 * mib, live: 20 * mib, goal: 448 * mib}, 0, true},
-		"little is left":                  {heap{objects: 80 * mib, live: 20 * mib, goal: 448 * mib}, 0, false},
-		"just enough":                     {heap{objects: 84 * mib, live: 20 * mib, goal: 448 * mib}, 0, true},
+		"little is left":                  {heap{objects: 35 * mib, live: 20 * mib, goal: 448 * mib}, 0, false},
+		"just enough":                     {heap{objects: 36 * mib, live: 20 * mib, goal: 448 * mib}, 0, true},
 		"all of it is in use":             {heap{objects: 300 * mib, live: 300 * mib, goal: 600 * mib}, 0, false},
 		"a collection comes in a minute":  {heap{objects: 300 * mib, live: 20 * mib, goal: 448 * mib}, 25 * mib, false},
 		"a collection comes in two":       {heap{objects: 300 * mib, live: 20 * mib, goal: 448 * mib}, 12 * mib, true},
