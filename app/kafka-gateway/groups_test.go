@@ -11,6 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // durably launches a gateway that keeps groups, on a folder and an address.
@@ -55,7 +57,7 @@ func poll(t *testing.T, c *kgo.Client, n int) (values []string) {
 func TestStoppedGroupsAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, addr := durably(t, dir, "127.0.0.1:0")
+	p, addr := durably(t, dir, porttest.Address(t))
 	send(t, addr, "orders", "a", 10)
 	c := client(t, addr, kgo.ConsumerGroup("stopped"), kgo.ConsumeTopics("orders"), kgo.DisableAutoCommit())
 	poll(t, c, 10)
@@ -109,7 +111,7 @@ func TestStoppedGroupsAreKept(t *testing.T) {
 func TestRunningConsumersOutliveTheGateway(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, addr := durably(t, dir, "127.0.0.1:0")
+	p, addr := durably(t, dir, porttest.Address(t))
 	admin := kadm.NewClient(client(t, addr))
 	_, err := admin.CreateTopic(t.Context(), 2, 1, nil, "orders")
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // TestKill kills the gateway in the middle of the work of a Java producer and a Java consumer, and starts it again
@@ -31,7 +32,7 @@ func TestKill(t *testing.T) {
 
 func kill(t *testing.T, classPath, program string, storage clienttest.Storage) {
 	const total = 20_000
-	addr, kill := startGateway(t, program, storage, "127.0.0.1:0")
+	addr, kill := startGateway(t, program, storage, porttest.Address(t))
 	observer := clienttest.NewObserver(t, addr)
 	_, err := observer.Admin.CreateTopic(t.Context(), 3, 1, nil, "orders")
 	require.NoError(t, err)

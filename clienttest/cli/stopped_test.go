@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // TestStoppedGroup stops a Java consumer and kills the gateway. With groups.coordinator: durable the tools find its group
@@ -21,7 +22,7 @@ func TestStoppedGroup(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "kafka-gateway")
 	clienttest.Command(t, ".", "go", "build", "-o", program, "github.com/iggykafka/gateway/app/kafka-gateway")
 	clienttest.EachStorage(t, func(t *testing.T, s clienttest.Storage) {
-		stopped := stoppedGroup{T: t, tools: startTools(t, classPath), program: program, storage: s.Lasting(t), addr: "127.0.0.1:0"}
+		stopped := stoppedGroup{T: t, tools: startTools(t, classPath), program: program, storage: s.Lasting(t), addr: porttest.Address(t)}
 		stopped.test(classPath)
 	})
 }

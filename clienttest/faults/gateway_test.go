@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // process is a gateway in a process of its own, over an Iggy server. It has the same address in each of its lives.
@@ -25,7 +26,7 @@ type process struct {
 }
 
 func startGateway(t *testing.T, iggy string, args ...string) *process {
-	p := &process{t: t, addr: "127.0.0.1:0", log: filepath.Join(t.TempDir(), "gateway.log")}
+	p := &process{t: t, addr: porttest.Address(t), log: filepath.Join(t.TempDir(), "gateway.log")}
 	p.args = append([]string{
 		"--admin.listen=", "--groups.initial_rebalance_delay=0s",
 		"--storage.backend=iggy", "--iggy.address", iggy, "--iggy.username", iggytest.Username, "--iggy.password", iggytest.Password,

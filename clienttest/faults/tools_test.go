@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/iggykafka/gateway/clienttest"
 	"github.com/iggykafka/gateway/core/backend/iggy/client"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest"
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // What the topic of TestToolsOutliveKills has.
@@ -188,10 +188,7 @@ func (s *tools) readsNatively() {
 // until Iggy is there, and then it has its groups.
 func TestStartWhileIggyIsAway(t *testing.T) {
 	eachServer(t, func(t *testing.T, iggy iggytest.Server) {
-		free, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		listen := free.Addr().String()
-		require.NoError(t, free.Close())
+		listen := porttest.Address(t)
 		s := &tools{T: t, iggy: iggy, gateway: startGateway(t, iggy.Address(), "--groups.coordinator", durable, "--admin.listen", listen)}
 		s.prepare()
 		s.gateway.kill()

@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/iggykafka/gateway/clienttest"
+	"github.com/iggykafka/gateway/internal/porttest"
 	"github.com/iggykafka/gateway/internal/rawclient"
 )
 
@@ -66,15 +66,15 @@ func kafkaBroker(t *testing.T) broker {
 func startKafka(t *testing.T) broker {
 	jars := kafkaJars(t)
 	dir := t.TempDir()
-	plain, controller, sasl, scram := freePort(t), freePort(t), freePort(t), freePort(t)
-	renewed, ends := freePort(t), freePort(t)
+	plain, controller, sasl, scram := porttest.Address(t), porttest.Address(t), porttest.Address(t), porttest.Address(t)
+	renewed, ends := porttest.Address(t), porttest.Address(t)
 	properties := filepath.Join(dir, "server.properties")
 	require.NoError(t, os.WriteFile(properties, fmt.Appendf(nil, `
 process.roles=broker,controller
 node.id=1
-controller.quorum.voters=1@127.0.0.1:%[2]d
-listeners=PLAINTEXT://127.0.0.1:%[1]d,CONTROLLER://127.0.0.1:%[2]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d,RENEWED://127.0.0.1:%[7]d,ENDS://127.0.0.1:%[8]d
-advertised.listeners=PLAINTEXT://127.0.0.1:%[1]d,SASL_PLAINTEXT://127.0.0.1:%[4]d,SCRAM://127.0.0.1:%[6]d,RENEWED://127.0.0.1:%[7]d,ENDS://127.0.0.1:%[8]d
+controller.quorum.voters=1@%[2]s
+listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s,SASL_PLAINTEXT://%[4]s,SCRAM://%[6]s,RENEWED://%[7]s,ENDS://%[8]s
+advertised.listeners=PLAINTEXT://%[1]s,SASL_PLAINTEXT://%[4]s,SCRAM://%[6]s,RENEWED://%[7]s,ENDS://%[8]s
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SCRAM:SASL_PLAINTEXT,RENEWED:SASL_PLAINTEXT,ENDS:SASL_PLAINTEXT
 inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
@@ -117,8 +117,7 @@ listener.name.scram.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.secur
 			t.Logf("the broker's log ends: %s", tail[max(0, len(tail)-2000):])
 		}
 	})
-	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-	started := broker{at(plain), at(sasl), at(controller), at(scram), at(renewed), at(ends)}
+	started := broker{plain, sasl, controller, scram, renewed, ends}
 	require.Eventually(t, func() bool { return answers(started.plain) }, wait, pause, "the broker does not answer")
 	return started
 }
@@ -152,11 +151,4 @@ func answers(addr string) bool {
 	_ = c.SetDeadline(time.Now().Add(silence)) // it is asked again
 	_, err = c.Call(kmsg.NewPtrApiVersionsRequest())
 	return err == nil
-}
-
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }

@@ -3,7 +3,6 @@ package secured
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // kafkaVar names a folder with the jars of a Kafka broker, as clienttest/oracle installs them.
@@ -27,10 +28,10 @@ func (s *Server) startKafka(t testing.TB, jars string, reauth time.Duration) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, to := range []*string{&s.Open, &s.sasl, &s.ssl, &s.plainOnly, &s.elsewhere} {
-		*to = freeAddress(t)
+		*to = porttest.Address(t)
 	}
 	properties := filepath.Join(dir, "server.properties")
-	require.NoError(t, os.WriteFile(properties, []byte(s.kafkaProperties(dir, freeAddress(t), reauth)), 0o600))
+	require.NoError(t, os.WriteFile(properties, []byte(s.kafkaProperties(dir, porttest.Address(t), reauth)), 0o600))
 	java := func(class string, args ...string) *exec.Cmd {
 		return exec.Command("java", append([]string{
 			"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
@@ -54,14 +55,6 @@ func (s *Server) startKafka(t testing.TB, jars string, reauth time.Duration) {
 	require.NoError(t, err)
 	defer client.Close()
 	require.Eventually(t, func() bool { return client.Ping(t.Context()) == nil }, 2*time.Minute, 100*time.Millisecond)
-}
-
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // kafkaProperties are the broker's settings.

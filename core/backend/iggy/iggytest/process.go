@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/porttest"
 	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/wiretest"
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 const (

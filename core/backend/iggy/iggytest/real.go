@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/porttest"
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // Absent is why a test that needs the real server is skipped.

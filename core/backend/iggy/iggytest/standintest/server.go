@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/iggykafka/gateway/core/backend/iggy/iggytest/porttest"
+	"github.com/iggykafka/gateway/internal/porttest"
 )
 
 // Options say how a server is.

@@ -17,9 +17,9 @@ type Port struct {
 	socket  int
 }
 
-// Reserve binds a socket to a free port and never listens on it: who shares the
-// port openly, as Iggy does, can still bind to it, and the kernel gives it to
-// nobody else.
+// Reserve binds a socket to a free port and never listens on it: who asks for that
+// port and shares it openly, as Iggy does, or says that it may be in use, as Go and Java
+// do, can still bind to it, and the kernel gives it to nobody who takes any.
 func Reserve() (*Port, error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -34,8 +34,10 @@ func Reserve() (*Port, error) {
 }
 
 func bind(socket int) (string, error) {
-	if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, soReusePort, 1); err != nil {
-		return "", err
+	for _, option := range []int{soReusePort, syscall.SO_REUSEADDR} {
+		if err := syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, option, 1); err != nil {
+			return "", err
+		}
 	}
 	if err := syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return "", err
