@@ -298,7 +298,7 @@ func TestTopicGoes(t *testing.T) {
 	first := f.begin(0, recordtest.Values("first"))
 	<-arrived
 	queued := f.begin(0, recordtest.Values("queued"))
-	require.NoError(t, f.DeleteTopic(context.Background(), f.topic.ID))
+	f.goes()
 	let(2)
 	require.Equal(t, stored(0), first.wait(t))
 	require.ErrorIs(t, queued.wait(t).Err, backend.ErrUnknownTopic)

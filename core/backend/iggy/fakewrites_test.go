@@ -310,6 +310,13 @@ func (f *writerFakes) values(index int32) (all []string) {
 	return all
 }
 
+// goes has a native client delete the topic, and the store see that.
+func (f *writerFakes) goes() {
+	f.Helper()
+	require.NoError(f, f.server.DeleteTopic(context.Background(), client.Topic{Stream: "kafka", Name: f.topic.Name}))
+	require.NoError(f, f.look(context.Background(), time.Now()))
+}
+
 // stored is the answer to a batch that was stored at an offset.
 func stored(offset int64) backend.Appended {
 	return backend.Appended{BaseOffset: offset, AppendTime: -1}

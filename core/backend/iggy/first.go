@@ -71,7 +71,7 @@ func (g *placing) run(ctx context.Context) (found, error) {
 		if p.store.topicOf(p) == nil {
 			return found{}, backend.ErrUnknownTopic
 		}
-		by, err := p.store.data.SendBy(ctx, 0, p.at, p.index, g.s.messages)
+		by, err := p.sendBy(ctx, 0, g.s.messages)
 		var lost *client.Lost
 		if errors.As(err, &lost) {
 			g.s.batches[0].lost, by = true, 0

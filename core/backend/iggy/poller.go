@@ -212,7 +212,10 @@ func vanished(err error) bool {
 // being loaded after a restart of the server, and counts messages that are still
 // being written, which a kill of the server takes away again. Polls wait for them.
 func (s *Store) lookAtTopic(ctx context.Context, at client.Topic, ps []*partition) (unsure []*partition, err error) {
-	began := time.Now()
+	asked := make([]asking, len(ps))
+	for i, p := range ps {
+		asked[i] = p.asks()
+	}
 	details, err := s.server.Topic(ctx, at)
 	if err != nil {
 		if client.Code(err) != 0 {
@@ -224,7 +227,7 @@ func (s *Store) lookAtTopic(ctx context.Context, at client.Topic, ps []*partitio
 	for i := range details.Partitions {
 		found[details.Partitions[i].Id] = &details.Partitions[i]
 	}
-	for _, p := range ps {
+	for i, p := range ps {
 		d := found[p.index]
 		if d == nil || d.SegmentsCount == 0 || d.CurrentOffset >= math.MaxInt64 {
 			unsure = append(unsure, p)
@@ -238,7 +241,7 @@ func (s *Store) lookAtTopic(ctx context.Context, at client.Topic, ps []*partitio
 			unsure = append(unsure, p)
 			continue
 		}
-		p.noteEnd(end, end, true, began)
+		p.noteEnd(asked[i], end, true)
 	}
 	return unsure, nil
 }

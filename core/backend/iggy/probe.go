@@ -41,6 +41,7 @@ const (
 type reader struct {
 	floored  bool          // floor is set
 	floor    int64         // the log ends here or later, or has lost something
+	cuts     int           // how often it was accepted that it has
 	startFor time.Duration // how long the start is good for
 	guessed  bool          // the mean size of messages has been asked for
 	fault    error         // the log has lost something
@@ -50,6 +51,8 @@ type reader struct {
 	// held is where the log ends for readers while holding (first.go).
 	held    int64
 	holding bool
+
+	cutting sync.Mutex // held while what was cut off is taken in
 
 	once    sync.Once
 	probing chan struct{} // capacity 1: held by who asks for the ends
@@ -61,13 +64,16 @@ type reader struct {
 // poll asks for messages, and notes what the answer says about the end of the
 // log. Errors of the server are those of a backend, but for unreadable ones.
 func (p *partition) poll(ctx context.Context, from iggcon.PollingStrategy, count uint32) (client.Polled, error) {
-	floor, began := p.lowest(), time.Now()
+	a := p.asks()
 	polled, err := p.store.data.Poll(ctx, p.at, p.index, from, count)
 	switch code := client.Code(err); {
 	case err == nil:
 		// Only such an answer shows whether there is a first message.
 		first := count > 0 && (from.Kind == iggcon.POLLING_FIRST || from.Kind == iggcon.POLLING_OFFSET && from.Value == 0)
-		return polled, p.note(ctx, polled, floor, began, first)
+		if err = p.note(ctx, polled, a, first); errors.Is(err, errCutOff) {
+			return p.poll(ctx, from, count)
+		}
+		return polled, err
 	case code == codeStream || code == codeTopic:
 		p.store.forget(p)
 		return polled, fmt.Errorf("%w: %w", backend.ErrUnknownTopic, err)
@@ -94,24 +100,38 @@ func (p *partition) refuses(err error) {
 }
 
 // lowest returns the offset before which the log cannot end.
-func (p *partition) lowest() int64 {
+func (p *partition) lowest() int64 { return p.asks().floor }
+
+// asking is what is known of a log when something is asked about it.
+type asking struct {
+	floor int64
+	cuts  int
+	began time.Time
+}
+
+func (p *partition) asks() asking {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.floored {
 		p.floored, p.floor = true, max(p.end, p.store.knownEnd(p))
 	}
-	return p.floor
+	return asking{p.floor, p.cuts, time.Now()}
 }
 
-// note takes in the end that an answer shows to a poll that began when the log
-// could not end before floor; first says that the message at offset 0 would be
-// in the answer.
-func (p *partition) note(ctx context.Context, polled client.Polled, floor int64, began time.Time, first bool) error {
-	end, sure := endIn(polled, floor)
-	if end < floor {
-		return p.truncated(ctx, floor, end)
+// errCutOff: an answer may be of a log as it was before it was cut off, which was accepted,
+// or as it was between that and what has been stored since.
+var errCutOff = errors.New("the log was cut off meanwhile")
+
+// note takes in the end that an answer shows; first says that the message at offset 0
+// would be in the answer.
+func (p *partition) note(ctx context.Context, polled client.Polled, a asking, first bool) error {
+	end, sure := endIn(polled, a.floor)
+	if end < a.floor {
+		return p.truncated(ctx, a, end)
 	}
-	p.noteEnd(floor, end, sure || first, began)
+	if !p.noteEnd(a, end, sure || first) {
+		return errCutOff
+	}
 	return nil
 }
 
@@ -125,28 +145,28 @@ func endIn(polled client.Polled, floor int64) (end int64, sure bool) {
 	return int64(polled.Current) + 1, true
 }
 
-// noteEnd takes in an end that the server has shown to who began to ask then, when the
-// log could not end before floor. Where it can by now, the answer is of the log as it
-// was before it was cut off.
-func (p *partition) noteEnd(floor, end int64, sure bool, began time.Time) {
+// noteEnd takes in an end that the server has shown, unless the log was cut off since it
+// was asked: then it reports false.
+func (p *partition) noteEnd(a asking, end int64, sure bool) bool {
 	p.mu.Lock()
-	if p.floor < floor {
+	if p.cuts != a.cuts {
 		p.mu.Unlock()
-		return
+		return false
 	}
 	if p.fault != nil {
 		p.store.faulty.set(p, false)
 	}
 	p.fault, p.refused = nil, false
 	grew := p.raise(end)
-	if sure && end == p.end && began.After(p.endedAt) {
-		p.endedAt = began
+	if sure && end == p.end && a.began.After(p.endedAt) {
+		p.endedAt = a.began
 	}
 	p.mu.Unlock()
 	if grew {
 		p.store.sawEnd(p, end)
 		p.watchers.Wake()
 	}
+	return true
 }
 
 // raise moves the end; mu is held.
@@ -167,15 +187,26 @@ func (p *partition) grown(end int64) {
 	}
 }
 
-// truncated is what happens when a log ends before where it has ended.
-func (p *partition) truncated(ctx context.Context, floor, end int64) error {
-	p.store.sawEnd(p, floor)
+// truncated is what happens when a log ends before where it has ended: once, however
+// many have seen it.
+func (p *partition) truncated(ctx context.Context, a asking, end int64) error {
+	p.cutting.Lock()
+	defer p.cutting.Unlock()
+	if p.asks().cuts != a.cuts {
+		return errCutOff
+	}
+	if p.store.topicOf(p) == nil {
+		// Iggy takes names: it is another topic's log, made since under the same one.
+		return backend.ErrUnknownTopic
+	}
+	p.store.sawEnd(p, a.floor)
 	err := p.store.checkEnd(ctx, p, end)
 	p.mu.Lock()
 	news := err == nil || p.fault == nil
 	p.fault, p.faultAt = err, time.Now()
 	if p.store.faulty.set(p, err != nil); err == nil { // accepted
 		p.end, p.floor, p.startedAt, p.endedAt = end, end, time.Time{}, time.Time{}
+		p.cuts++
 	}
 	p.mu.Unlock()
 	if news {

@@ -187,6 +187,7 @@ func (p *partition) insist(ctx context.Context, lost *client.Lost, ask func() er
 		if lost != nil && err == nil {
 			if err = p.store.data.Settle(ctx, lost); err == nil {
 				lost = nil
+				p.writer.arrived()
 			}
 		}
 		if lost == nil && err == nil {

@@ -207,14 +207,26 @@ func (s *Store) topicError(topic string, err error) error {
 }
 
 // DeleteTopic implements backend.Topics. Iggy comes first: when the gateway ends in
-// the middle, the next start removes what the topic has left.
+// the middle, the next start removes what the topic has left. What is on its way to the
+// topic is waited for before anybody else who changes one has to wait.
 func (s *Store) DeleteTopic(ctx context.Context, id uuid.UUID) error {
+	before, err := s.topicByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	release, err := before.quiet(ctx, s.cfg.RequestTimeout+quietPatience)
+	if err != nil {
+		return err
+	}
+	defer release()
 	t, err := s.changeKnown(ctx, id)
 	if err != nil {
 		return err
 	}
 	defer s.unlockAdmin()
-	defer t.quiet(ctx)()
+	if len(t.partitions) != len(before.partitions) {
+		return fmt.Errorf("%w: topic %s has just got partitions", backend.ErrUnavailable, t.info.Name)
+	}
 	if err := s.sure(ctx, s.server.DeleteTopic(ctx, t.at)); err != nil && !missing(err) {
 		return s.topicError(t.info.Name, err)
 	}

@@ -24,7 +24,8 @@ const (
 	// recent is how old a known end may be before a send looks at it again: it is
 	// where a batch is looked for when others write to the partition too.
 	recent = time.Second
-	// quietPatience is how long the end of a topic waits for what is on its way to it.
+	// quietPatience is how long the end of a topic waits for what is on its way to it,
+	// beside the time that the server has for a request.
 	quietPatience = 2 * time.Second
 	// expireEvery is the time between two looks for producers to forget.
 	expireEvery = 10 * time.Minute
@@ -45,6 +46,10 @@ type writer struct {
 	room   *semaphore.Weighted // bytes; made for the first batch
 	// turn, of one, is held while something is tried, and by who deletes the topic.
 	turn chan struct{}
+	// onWay says that the server may yet execute a request, or be given it; ending by how
+	// many who delete the topic it is kept from being given one.
+	onWay  bool
+	ending int
 
 	// The rest belongs to the goroutine.
 
@@ -226,24 +231,83 @@ func (p *partition) inTurn(ctx context.Context, group []*waiting) (again [][]*wa
 	return p.attempt(ctx, group)
 }
 
-// quiet returns when nothing is on its way to a topic that is to be deleted, or after
-// some time, and keeps what comes later waiting until release.
-func (t *topic) quiet(ctx context.Context) (release func()) {
-	ctx, cancel := context.WithTimeout(ctx, quietPatience)
-	defer cancel()
-	var held []*partition
+// quiet returns when nothing is on its way to a topic that is to be deleted, and keeps
+// what comes later waiting until release. What takes longer than it should is not waited
+// for, and gets no request through until release, unless there is one already that the
+// server may yet execute: then it is backend.ErrUnavailable.
+func (t *topic) quiet(ctx context.Context, patience time.Duration) (release func(), err error) {
+	over := time.NewTimer(patience)
+	defer over.Stop()
+	var held, ending []*partition
+	release = func() {
+		for _, p := range held {
+			<-p.writer.turn
+		}
+		for _, p := range ending {
+			p.writer.end(-1)
+		}
+	}
+	late := false
 	for _, p := range t.partitions {
 		select {
 		case p.writer.turn <- struct{}{}:
 			held = append(held, p)
-		case <-ctx.Done():
+			continue
+		default:
+		}
+		if !late {
+			select {
+			case p.writer.turn <- struct{}{}:
+				held = append(held, p)
+				continue
+			case <-over.C:
+				late = true
+			case <-ctx.Done():
+				late = true
+			}
+		}
+		ending = append(ending, p)
+		if !p.writer.end(1) {
+			release()
+			return nil, fmt.Errorf("%w: topic %s is not deleted while something is on its way to partition %d", backend.ErrUnavailable, t.info.Name, p.index)
 		}
 	}
-	return func() {
-		for _, p := range held {
-			<-p.writer.turn
-		}
+	return release, nil
+}
+
+// end notes one more, or less, who deletes the topic. It reports false when something is
+// on its way to it.
+func (w *writer) end(more int) (quiet bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ending += more
+	return !w.onWay
+}
+
+// sendBy is SendBy of the client, unless the topic is being deleted. When the request is
+// lost, it is on its way until arrived is called.
+func (p *partition) sendBy(ctx context.Context, connection uint64, messages []message.Message) (uint64, error) {
+	w := &p.writer
+	w.mu.Lock()
+	if w.ending > 0 {
+		w.mu.Unlock()
+		return 0, fmt.Errorf("%w: topic %s is being deleted", backend.ErrUnavailable, p.at.Name)
 	}
+	w.onWay = true
+	w.mu.Unlock()
+	by, err := p.store.data.SendBy(ctx, connection, p.at, p.index, messages)
+	var lost *client.Lost
+	if !errors.As(err, &lost) {
+		w.arrived()
+	}
+	return by, err
+}
+
+// arrived says that the server has finished with a request.
+func (w *writer) arrived() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.onWay = false
 }
 
 // attempt tries to store batches with one request. What it returns is to be tried
@@ -388,7 +452,7 @@ func (p *partition) send(ctx context.Context, s *sending) error {
 		}
 	}
 	s.messages = messages
-	_, err := p.store.data.SendBy(ctx, p.writer.proven, p.at, p.index, messages)
+	_, err := p.sendBy(ctx, p.writer.proven, messages)
 	return err
 }
 
