@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/iggykafka/gateway/core/backend/chosen"
+	"github.com/iggykafka/gateway/core/server"
 )
 
 // bounds are the least and the largest value of a number, in its own unit:
@@ -108,6 +109,11 @@ func (l *loaded) check(words map[string][]string, faults *Faults) {
 		}
 	}
 	l.checkAuthorization(fault)
+	for _, at := range l.Server.All() {
+		if !faulty["admin.listen"] && server.OnePort(l.Admin.Listen, at.Listen) {
+			fault("admin.listen", "%q is the port of %slisten, %q, too; the admin listener needs its own", l.Admin.Listen, at.Section, at.Listen)
+		}
+	}
 	if g := l.Groups; g.MinSessionTimeout > g.MaxSessionTimeout {
 		fault("groups.min_session_timeout", "%s is above groups.max_session_timeout, %s; lower it or raise that",
 			formatDuration(g.MinSessionTimeout), formatDuration(g.MaxSessionTimeout))

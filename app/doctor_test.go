@@ -97,7 +97,7 @@ func TestDoctorOfIggysUsers(t *testing.T) { // alone, as above
 // on one that is only its own.
 func TestDoctorOfAnAdminListenerForAll(t *testing.T) {
 	t.Parallel()
-	got := executeWith(nil, "doctor", "--listen=127.0.0.1:1", "--admin.listen=0.0.0.0:1")
+	got := executeWith(nil, "doctor", "--listen=127.0.0.1:1", "--admin.listen=0.0.0.0:2")
 	require.Equal(t, exitFailed, got.code, "no gateway runs")
-	require.Contains(t, got.out, "the admin listener on 0.0.0.0:1 shows names")
+	require.Contains(t, got.out, "the admin listener on 0.0.0.0:2 shows names")
 }

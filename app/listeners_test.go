@@ -105,3 +105,16 @@ func TestReadyLineOfListeners(t *testing.T) {
 	require.Equal(t, exitOK, <-r.ended)
 	require.Empty(t, r.err.String())
 }
+
+// The admin listener is no listener of Kafka clients, and needs a port of its own as well.
+func TestPortOfAdmin(t *testing.T) {
+	t.Parallel()
+	path, found := faults(t, "{admin: {listen: '127.0.0.1:9095'}, listeners: {other: {listen: '0.0.0.0:9095', advertise: x}}}", nil, nil)
+	require.Equal(t, Faults{
+		`admin.listen: "127.0.0.1:9095" is the port of listeners.other.listen, "0.0.0.0:9095", too; the admin listener needs its own (file ` + path + ")",
+	}, found)
+	_, err := load(write(t, "{admin: {listen: ''}, listen: '127.0.0.1:0'}"), nil, nil)
+	require.NoError(t, err)
+	_, err = load(write(t, "{admin: {listen: '127.0.0.1:0'}, listen: '127.0.0.1:0'}"), nil, nil)
+	require.NoError(t, err, "free ports")
+}

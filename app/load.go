@@ -163,10 +163,23 @@ func fromFile(path string, faults *Faults) source {
 		if cause, ok := err.(*fs.PathError); ok {
 			faults.add("%s: %v; --config and %s name a YAML file", path, cause.Err, envConfigFile)
 		} else {
-			faults.add("%s: %s; config.example.yaml shows how it is written", path, oneLine(err))
+			faults.add("%s: %s; config.example.yaml shows how it is written", path, unwritten(err))
 		}
 	}
 	return src
+}
+
+// inBackticks is what an error of YAML shows of a value.
+var inBackticks = regexp.MustCompile("`[^`]*`")
+
+// unwritten is the error of a file that is no YAML, without what it shows of values, which
+// may be secrets.
+func unwritten(err error) string {
+	text := oneLine(err)
+	if strings.HasPrefix(text, "yaml: unknown anchor ") { // and what follows the asterisk
+		return "yaml: a value that begins with * is not in quotes"
+	}
+	return inBackticks.ReplaceAllString(text, "a value")
 }
 
 func fromEnv(environ []string) source {

@@ -208,3 +208,18 @@ func TestSizesAndDurations(t *testing.T) {
 	require.Equal(t, "1m30s", formatDuration(90*time.Second))
 	require.Equal(t, "0s", formatDuration(0))
 }
+
+// A password that YAML takes for something else is not shown.
+func TestYAMLWithoutQuotes(t *testing.T) {
+	t.Parallel()
+	for content, why := range map[string]string{
+		"iggy: {password: *hunter2}\n":      "yaml: a value that begins with * is not in quotes",
+		"hunter2\n":                         "cannot unmarshal !!str a value into",
+		"iggy: {password: !!int hunter2}\n": "a value",
+	} {
+		_, found := faults(t, content, nil, nil)
+		require.Len(t, found, 1)
+		require.Contains(t, found[0], why)
+		require.NotContains(t, found[0], "hunter")
+	}
+}

@@ -71,7 +71,11 @@ func (p program) examine(ctx context.Context, l loaded, line line) int {
 	setup := l.setup(line.bootstrap)
 	setup.Connection = line.login
 	if setup.Local {
-		_, setup.Fault = tableOf(l, p.modules)
+		_, err := tableOf(l, p.modules)
+		if file := l.SASL.Users.Check(); file != nil { // which only the start reads
+			err = errors.Join(err, l.cause(file))
+		}
+		setup.Fault = err
 	}
 	report := doctor.Examine(ctx, setup)
 	write := report.Text

@@ -81,6 +81,9 @@ func TestOriginOfLateFaults(t *testing.T) {
 		failing(t, []fx.Option{gateway.Plugins()}, "--config", path, "--admin.listen=", "--protocol=SASL_PLAINTEXT"))
 	require.Regexp(t, `FAIL +configuration +sasl\.mechanisms: OAUTHBEARER: it has no keys; set sasl\.oauthbearer\.jwks \(file `,
 		failing(t, []fx.Option{gateway.Plugins()}, "doctor", "--config", path, "--admin.listen=", "--listen=127.0.0.1:1"))
+	users := write(t, "admin:secret")
+	require.Regexp(t, `FAIL +configuration +sasl\.users_file: .*: line 1: .* \(flag --sasl\.users_file\)\n`,
+		failing(t, []fx.Option{gateway.Plugins()}, "doctor", "--admin.listen=", "--listen=127.0.0.1:1", "--sasl.users_file", users))
 	l := loaded{origin: map[string]string{"iggy.password": "env X"}}
 	require.EqualError(t, l.cause(errors.New("iggy.username, iggy.password: no\nno key: no\nlog.level: no")),
 		"iggy.username, iggy.password: no (env X)\nno key: no\nlog.level: no")

@@ -171,7 +171,8 @@ func parseAdvertise(s string) (host string, port int, err error) {
 	if wildcard(host) {
 		return "", 0, fmt.Errorf("%q is no address that a client can connect to", s)
 	}
-	if strings.ContainsAny(host, "/ []") || len(host) > maxHostName {
+	address, _, _ := strings.Cut(host, "%") // without the zone of an IPv6 address
+	if strings.ContainsAny(host, "/ []") || len(host) > maxHostName || strings.Contains(host, ":") && net.ParseIP(address) == nil {
 		return "", 0, fmt.Errorf("%q is not a host or host:port", s)
 	}
 	return host, port, nil

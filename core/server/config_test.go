@@ -47,6 +47,7 @@ func TestValidateOne(t *testing.T) {
 		{func(c *Config) { c.Advertise = ":9092" }, `advertise: ":9092" is no address that a client can connect to`},
 		{func(c *Config) { c.Advertise = "[::]" }, `advertise: "[::]" is no address that a client can connect to`},
 		{func(c *Config) { c.Advertise = "http://kafka:9092" }, `advertise: "http://kafka:9092" is not a host or host:port`},
+		{func(c *Config) { c.Advertise = "a:9092,b:9092" }, `advertise: "a:9092,b:9092" is not a host or host:port`},
 		{func(c *Config) { c.MaxFrameSize = 1 << 31; c.MemoryBudget = 1 << 40 }, "max_frame_size: 2147483648 is outside 1024 to 2147483647 bytes"},
 		{func(c *Config) { c.MemoryBudget = 164 << 20 }, ""},
 		{func(c *Config) { c.MemoryBudget = 164<<20 - 1 }, "memory_budget: 171966463 is below max_frame_size + request_memory, 171966464, so that one legal request could never be served"},

@@ -98,24 +98,36 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// What no length can be closes at once, with one line at debug.
+// What no length can be closes at once, with one line at debug, and the audit tells of it:
+// a client that speaks TLS to a listener that does not is a common mistake.
 func TestIllegalLengths(t *testing.T) {
 	t.Parallel()
-	r := start(t, nil, dispatchtest.Heartbeat(nil))
-	for i, b := range [][]byte{
-		{0x7f, 0xff, 0xff, 0xff},
-		{0, 0, 0, 0},
-		{0xff, 0xff, 0xff, 0xff},
-		{0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03},
-		[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+	a := newRefusals()
+	r := startWith(t, []Option{WithAudit(a)}, nil, dispatchtest.Heartbeat(nil))
+	for i, b := range []struct {
+		sent []byte
+		why  string
+	}{
+		{[]byte{0x7f, 0xff, 0xff, 0xff}, ""},
+		{[]byte{0, 0, 0, 0}, ""},
+		{[]byte{0xff, 0xff, 0xff, 0xff}, ""},
+		{[]byte{0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03}, "; the client speaks TLS, where nothing is encrypted"},
+		{[]byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), "; the client speaks HTTP"},
 	} {
 		c := r.dial()
-		c.sendRaw(b)
+		c.sendRaw(b.sent)
 		c.expectClosed()
 		r.closed("bad_frame", i+1)
+		require.Regexp(t, `^default 127\.0\.0\.1: illegal frame length: -?\d+ bytes, legal are 1 to \d+`+b.why+"$", <-a.told)
 		require.Equal(t, i+1, r.logs.FilterLevelExact(zap.DebugLevel).Len())
 	}
 	require.Equal(t, 5, r.logs.Len())
+	c := r.dial() // who is known is no stranger's affair
+	c.ask(quick(0), 4)
+	c.sendRaw([]byte{0, 0, 0, 0})
+	c.expectClosed()
+	r.closed("bad_frame", 6)
+	require.Empty(t, a.told)
 }
 
 // The tests below measure the memory of the process, so nothing runs beside them.

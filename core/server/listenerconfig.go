@@ -92,7 +92,7 @@ func (c Config) checkListeners(fault func(format string, args ...any)) {
 			fault(`%slisten: listen describes the listener "default" already; give this one another name, or set listen to ""`, l.Section)
 		}
 		for _, before := range all[:i] {
-			if onePort(before.Listen, l.Listen) {
+			if OnePort(before.Listen, l.Listen) {
 				fault("%slisten: %q is the port of %slisten, %q, too; each listener needs its own", l.Section, l.Listen, before.Section, before.Listen)
 			}
 		}
@@ -131,9 +131,9 @@ func checkRate(fault func(format string, args ...any), key string, rate float64)
 	}
 }
 
-// onePort reports whether two addresses cannot both be listened on. Ports that
+// OnePort reports whether two addresses cannot both be listened on. Ports that
 // are picked never clash; names of hosts are compared as they are written.
-func onePort(a, b string) bool {
+func OnePort(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)
 	if errA != nil || errB != nil {

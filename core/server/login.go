@@ -63,18 +63,28 @@ func (c *conn) secure() error {
 func (c *conn) notSecure(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), c.firstRequestDue():
-		err = errFirstRequestTimeout
+		return errFirstRequestTimeout
 	case c.gone(err):
 		return err
-	default:
-		err = fmt.Errorf("%w: %w", errInsecure, err)
 	}
-	if a := c.s.with.audit; a != nil {
-		a.ConnectionRefused(security.Requester{
-			Principal: security.Anonymous, Host: c.caller.Host[1:], Listener: c.listener.cfg.Name,
-		}, err)
+	return fmt.Errorf("%w: %w", errInsecure, err)
+}
+
+// tellAudit tells of a connection that the server ended before its client was known. Of
+// what comes in a request its session tells.
+func (c *conn) tellAudit(err error) {
+	a := c.s.with.audit
+	if a == nil || c.known.Load() {
+		return
 	}
-	return err
+	for _, told := range []error{errInsecure, errFirstRequestTimeout, wire.ErrFrameSize} {
+		if errors.Is(err, told) {
+			a.ConnectionRefused(security.Requester{
+				Principal: security.Anonymous, Host: c.caller.Host[1:], Listener: c.listener.cfg.Name,
+			}, err)
+			return
+		}
+	}
 }
 
 // turnstile returns the connection's way to the processors.

@@ -74,6 +74,7 @@ func TestLoginDeadline(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "adieu", string(bye))
 			require.Equal(t, 10*time.Second, time.Since(began))
+			require.Contains(t, <-a.told, "no complete request within first_request_timeout", "secured and silent")
 		}
 		r.closed("first_request_timeout", 4)
 
@@ -107,12 +108,14 @@ func TestLoginDeadlineWhileChecking(t *testing.T) {
 // kept for it.
 func TestFramesBeforeLogin(t *testing.T) {
 	t.Parallel()
-	r := startWith(t, []Option{WithLogins(&logins{})}, func(c *Config) { c.Protocol = SASLPlaintext },
+	a := newRefusals()
+	r := startWith(t, []Option{WithLogins(&logins{}), WithAudit(a)}, func(c *Config) { c.Protocol = SASLPlaintext },
 		newParked().asks(), dispatchtest.Produce())
 	c := r.dial()
 	c.sendRaw(binary.BigEndian.AppendUint32(nil, 12<<10+1))
 	c.expectClosed()
 	r.closed("bad_frame", 1)
+	require.Contains(t, <-a.told, "illegal frame length: 12289 bytes")
 
 	c = r.dial()
 	c.ask(produceOf(11<<10), 9) // a login that admits it is the session's affair

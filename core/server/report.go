@@ -100,13 +100,14 @@ func (c *conn) reason(err error) (dispatch.Reason, zapcore.Level) {
 }
 
 // report logs and counts the end of a connection, in this order: who sees it
-// counted finds it logged.
+// counted finds it logged, and told to the audit.
 func (c *conn) report(err error) {
 	reason, level := c.reason(err)
 	defer c.s.metrics.closed.WithLabelValues(string(reason)).Inc()
 	if reason == clientClosed || reason == shutdown {
 		return
 	}
+	c.tellAudit(err)
 	line := c.s.log.Check(level, "connection closed")
 	if line == nil {
 		return

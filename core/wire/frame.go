@@ -74,9 +74,20 @@ func (r *Reader) Prefix() (int, error) {
 	}
 	n := int(int32(binary.BigEndian.Uint32(r.buf[r.r:]))) // #nosec G115 -- the same bits, as the protocol has them
 	if n < 1 || n > r.max {
-		return 0, fmt.Errorf("%w: %d bytes, legal are 1 to %d", ErrFrameSize, n, r.max)
+		return 0, fmt.Errorf("%w: %d bytes, legal are 1 to %d%s", ErrFrameSize, n, r.max, foreign([PrefixSize]byte(r.buf[r.r:])))
 	}
 	return n, nil
+}
+
+// foreign says what is spoken by who begins like this, if it is known, and is not Kafka's protocol.
+func foreign(begin [PrefixSize]byte) string {
+	switch s := string(begin[:]); {
+	case s[:2] == "\x16\x03":
+		return "; the client speaks TLS, where nothing is encrypted"
+	case s == "GET ", s == "HEAD", s == "POST", s == "PUT ":
+		return "; the client speaks HTTP"
+	}
+	return ""
 }
 
 // Arrived reports whether n bytes are buffered: at least one for Await, all

@@ -144,6 +144,8 @@ func TestValidate(t *testing.T) {
 		"authorization.super_users: \"admin\" is no principal: write User:name\n"+
 			"authorization.super_users: \"User:\" is no principal: write User:name\n"+
 			"authorization.stale_time: 1s is out of range; set it to between authorization.cache_time, 1m0s, and 24h0m0s")
+	c.SuperUsers = []string{"User:a;User:b"}
+	require.EqualError(t, c.Validate(), `authorization.super_users: "User:a;User:b" are several: write a list, as ["User:a", "User:b"], or put commas between them`)
 	require.EqualError(t, authorizer.Config{StaleTime: time.Minute}.Validate(),
 		"authorization.cache_time: 0s is out of range; set 1s to 1h0m0s")
 }

@@ -3,6 +3,7 @@ package authorizer
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/iggykafka/gateway/core/security"
@@ -69,6 +70,9 @@ func (c Config) superUsers() (map[security.Principal]bool, error) {
 		p, err := security.ParsePrincipal(text)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("authorization.super_users: %w", err))
+		}
+		if strings.Contains(p.Name, ";"+p.Type+":") { // as Kafka's super.users is written
+			faults = append(faults, fmt.Errorf("authorization.super_users: %q are several: write a list, as [\"User:a\", \"User:b\"], or put commas between them", text))
 		}
 		users[p] = true
 	}

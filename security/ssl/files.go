@@ -90,7 +90,7 @@ func (f files) parse(r raw, now time.Time) (*material, error) {
 		own = m.readCertificate(f, r, now)
 	}
 	if f.clientCA.value != "" {
-		m.clients, clients = readAuthorities(f.clientCA, r.clientCA)
+		clients = m.readAuthorities(f.clientCA, r.clientCA, now)
 	}
 	if err := errors.Join(own, clients); err != nil {
 		return nil, err

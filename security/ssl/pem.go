@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"iter"
 	"strings"
+	"time"
 )
 
 // What can be in the wrong file, as it is told.
@@ -137,14 +138,22 @@ func certificates(c choice, content []byte) (all []*x509.Certificate, err error)
 	return all, nil
 }
 
-func readAuthorities(c choice, content []byte) (*x509.CertPool, error) {
+func (m *material) readAuthorities(c choice, content []byte, now time.Time) error {
 	all, err := certificates(c, content)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	pool := x509.NewCertPool()
+	m.clients = x509.NewCertPool()
+	var expired []*x509.Certificate
 	for _, authority := range all {
-		pool.AddCert(authority)
+		m.clients.AddCert(authority)
+		if now.After(authority.NotAfter) {
+			expired = append(expired, authority)
+		}
 	}
-	return pool, nil
+	if len(expired) > 0 {
+		m.warn("%s: %d of %d authorities of clients have expired, the first is %s, at %s; clients with their certificates are refused",
+			c.value, len(expired), len(all), expired[0].Subject, expired[0].NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
 }

@@ -233,6 +233,25 @@ func TestWarnings(t *testing.T) {
 	}, told)
 }
 
+// Authorities of clients that have expired let nobody in, which is told.
+func TestExpiredAuthority(t *testing.T) {
+	t.Parallel()
+	log, lines := watched(t)
+	ca := ssltest.NewAuthority(t)
+	cfg := DefaultConfig()
+	f := ca.Issue(t, ssltest.Server()).Write(t, t.TempDir())
+	cfg.Certificate, cfg.Key = f.Certificate, f.Key
+	cfg.ClientAuth = "required"
+	cfg.ClientCA = ca.Issue(t, ssltest.Client("old"), ssltest.Until(time.Now().Add(-time.Hour))).Write(t, t.TempDir()).Certificate
+	p, err := New(cfg, log, nil)
+	require.NoError(t, err)
+	on, err := p.Open(server.ListenerConfig{})
+	require.NoError(t, err)
+	require.NoError(t, on.Close())
+	require.Len(t, lines.All(), 1)
+	require.Regexp(t, "^"+cfg.ClientCA+": 1 of 1 authorities of clients have expired, the first is CN=old, at .*; clients with their certificates are refused$", lines.All()[0].Message)
+}
+
 // shared returns a folder that every user of the machine can get to.
 func shared(t *testing.T) string {
 	t.Helper()

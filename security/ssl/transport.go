@@ -185,6 +185,11 @@ func (m mapping) named(distinguished string) (string, error) {
 	return name, nil
 }
 
+// unreadable is the error of a record that its keys do not fit, of a type without a name.
+// OpenSSL's clients send one in TLS 1.3: the alert that they refuse the certificate is not
+// encrypted yet.
+const unreadable = "local error: tls: bad record MAC"
+
 // explain says what went wrong in a handshake.
 func explain(ctx context.Context, err error) error {
 	var noTLS tls.RecordHeaderError
@@ -193,6 +198,8 @@ func explain(ctx context.Context, err error) error {
 		return fmt.Errorf("the TLS handshake was not done in time: %w", ctx.Err())
 	case errors.As(err, &noTLS):
 		return fmt.Errorf("the client does not speak TLS: %w", err)
+	case err.Error() == unreadable:
+		return fmt.Errorf("the TLS handshake failed: the client ended it in the clear, as those with OpenSSL do that do not trust the gateway's certificate, or its bytes were changed on the way: %w", err)
 	}
 	return fmt.Errorf("the TLS handshake failed: %w", err)
 }

@@ -259,3 +259,37 @@ func TestListenersOwnKeys(t *testing.T) {
 	require.NoError(t, third.Close())
 	require.Len(t, p.sources, 1)
 }
+
+// OpenSSL's clients that do not trust the certificate say so in the clear, which no server
+// can tell from bytes that were changed.
+func TestClientThatDoesNotTrust(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "none")
+	_, on := s.open(t, zap.NewNop())
+	ours, theirs := pair(t)
+	defer ours.Close()
+	defer theirs.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = tls.Client(&inTheClear{Conn: theirs}, s.client(t)).HandshakeContext(t.Context())
+	}()
+	_, _, err := on.Secure(t.Context(), ours)
+	<-done
+	require.ErrorContains(t, err, "that do not trust the gateway's certificate")
+}
+
+// inTheClear sends an alert, unknown_ca, in place of whatever follows the hello.
+type inTheClear struct {
+	net.Conn
+	greeted bool
+}
+
+func (c *inTheClear) Write(b []byte) (int, error) {
+	if c.greeted {
+		_, err := c.Conn.Write([]byte{21, 3, 3, 0, 2, 2, 48})
+		return len(b), err
+	}
+	c.greeted = true
+	return c.Conn.Write(b)
+}

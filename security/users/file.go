@@ -72,18 +72,36 @@ func same(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// readFile puts the users of the file in force.
-func (s *Store) readFile() error {
-	raw, err := smallfile.Read(s.file, maxFile)
+// Check says why the file cannot be read, as the start would.
+func (c Config) Check() error {
+	if c.UsersFile == "" {
+		return nil
+	}
+	_, _, err := read(c.UsersFile)
+	return err
+}
+
+// read returns the users of a file.
+func read(file string) (map[id]security.ScramCredential, map[string]bool, error) {
+	raw, err := smallfile.Read(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; \"kafka-gateway scram NAME\" prints what belongs into it", err)
 	}
 	if err != nil {
-		return fmt.Errorf("sasl.users_file: %s %w", s.file, err)
+		return nil, nil, fmt.Errorf("sasl.users_file: %s %w", file, err)
 	}
 	fixed, names, err := parseFile(raw)
 	if err != nil {
-		return fmt.Errorf("sasl.users_file: %s: %w", s.file, err)
+		return nil, nil, fmt.Errorf("sasl.users_file: %s: %w", file, err)
+	}
+	return fixed, names, nil
+}
+
+// readFile puts the users of the file in force.
+func (s *Store) readFile() error {
+	fixed, names, err := read(s.file)
+	if err != nil {
+		return err
 	}
 	s.warnOfOthers()
 	seen := shapes{}
