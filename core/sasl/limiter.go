@@ -23,7 +23,8 @@ const (
 
 // limiter bounds how many tokens are checked at once, and says how long failures
 // are delayed. Who waits for its turn waits behind those of its own address first,
-// so that no address holds more than its share of the common queue. Addresses that
+// so that no address holds more than its share of the common queue; there who has begun
+// goes first, and of a suspect then the newest ([security.Queue]). Addresses that
 // failed again and again lately, and [security.Suspects], are looked at one after the
 // other, beside that queue.
 type limiter struct {
@@ -40,7 +41,7 @@ type limiter struct {
 
 // source is the queue of one address.
 type source struct {
-	slots security.Places
+	slots *security.Queue
 	users int // in work and waiting
 }
 
@@ -71,19 +72,23 @@ type turn struct {
 	began   time.Time
 }
 
-// enter waits for the turn of a token from host; leave ends it. The error is that
-// of ctx.
-func (l *limiter) enter(ctx context.Context, host string) (*turn, error) {
+// enter waits for the turn of a token from host; leave ends it. One of a login that has
+// begun goes first, and so does one of a client that is in: again. The error is that of ctx.
+func (l *limiter) enter(ctx context.Context, host string, again bool) (*turn, error) {
 	from := security.Source(host)
 	own := l.join(from)
-	if err := own.slots.Take(ctx); err != nil {
+	rank := security.Before
+	if again {
+		rank = security.Begun
+	}
+	if err := own.slots.Take(ctx, rank); err != nil {
 		l.part(from, own)
 		return nil, err
 	}
 	t := &turn{limiter: l, source: from, own: own, suspect: l.suspected(from)}
 	if t.suspect {
 		if err := l.lane.Take(ctx); err != nil {
-			own.slots.Give()
+			own.slots.Give(t.suspect)
 			l.part(from, own)
 			return nil, err
 		}
@@ -117,7 +122,7 @@ func (t *turn) done(rest time.Duration) {
 	case t.suspect:
 		l.lane.Give()
 	}
-	t.own.slots.Give()
+	t.own.slots.Give(t.suspect)
 	l.part(t.source, t.own)
 }
 
@@ -126,7 +131,7 @@ func (l *limiter) join(from netip.Addr) *source {
 	defer l.mu.Unlock()
 	s := l.sources[from]
 	if s == nil {
-		s = &source{slots: make(security.Places, l.perSource)}
+		s = &source{slots: security.NewQueue(l.perSource)}
 		l.sources[from] = s
 	}
 	s.users++

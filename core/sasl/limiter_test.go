@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/iggykafka/gateway/core/dispatch"
@@ -134,8 +137,11 @@ type guessedExchange struct{}
 
 func (guessedExchange) Next(ctx context.Context, token []byte) ([]byte, *sasl.Login, error) {
 	time.Sleep(looking)
-	if string(token) == "away" {
+	switch string(token) {
+	case "away":
 		return nil, nil, sasl.ErrUnavailable
+	case "more":
+		return nil, nil, nil
 	}
 	if string(token) != "right" {
 		return nil, nil, &sasl.Refused{Cause: errors.New("wrong")}
@@ -271,5 +277,69 @@ func TestSuspectsGiveUp(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, login(t.Context(), "right"))
 		require.Equal(t, looking, time.Since(began))
+	})
+}
+
+// Of a suspect whose guesses come faster than they are looked at, for longer than anybody
+// waits, many logins that mean no harm are in soon, even those of several tokens; in order
+// of arrival all of them would wait for as long as anybody does.
+func TestNeighboursOfAGuesser(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{guessed{}}, nil, nil)
+		require.NoError(t, err)
+		login := func(tokens ...string) bool {
+			session := s.Session(security.Requester{Host: "10.0.0.1"}, nil)
+			session.Handshake(1, "GUESSED")
+			for _, token := range tokens {
+				if a := session.Authenticate(t.Context(), []byte(token)); a.Err != nil || a.Code != 0 {
+					return false
+				}
+			}
+			return true
+		}
+		var all sync.WaitGroup
+		var soon, tried atomic.Int32
+		for i := range 600 {
+			all.Go(func() { login("wrong") })
+			if i >= 300 && i%10 == 0 {
+				all.Go(func() {
+					time.Sleep(time.Duration(i%7) * 10 * time.Millisecond)
+					began := time.Now()
+					tried.Add(1)
+					if login("more", "more", "right") && time.Since(began) < 5*time.Second {
+						soon.Add(1)
+					}
+				})
+			}
+			time.Sleep(100 * time.Millisecond) // a guess takes 160
+		}
+		all.Wait()
+		require.Greater(t, soon.Load(), tried.Load()/5)
+		time.Sleep(time.Minute)
+		began := time.Now()
+		require.True(t, login("right"))
+		require.Equal(t, looking, time.Since(began), "no place is lost")
+	})
+}
+
+// A client that goes away while its login is looked at is not one that nobody could check:
+// an alert goes by those.
+func TestLeftIsNotUnavailable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		reg := prometheus.NewRegistry()
+		s, err := sasl.New(sasl.DefaultConfig(), []sasl.Mechanism{hung{}}, nil, reg)
+		require.NoError(t, err)
+		session := s.Session(security.Requester{Host: "10.0.0.1"}, nil)
+		session.Handshake(1, "HUNG")
+		ctx, hangUp := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, hangUp)
+		require.Error(t, session.Authenticate(ctx, nil).Err)
+		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
+# HELP kafka_gateway_logins_total First logins of connections, by SASL mechanism and result: success, refused, left by the client, or unavailable when nobody could tell.
+# TYPE kafka_gateway_logins_total counter
+kafka_gateway_logins_total{mechanism="HUNG",result="left"} 1
+`), "kafka_gateway_logins_total"))
 	})
 }

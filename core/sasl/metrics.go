@@ -14,6 +14,7 @@ const (
 	succeeded   result = "success"
 	refused     result = "refused"
 	unavailable result = "unavailable" // nobody could tell
+	left        result = "left"        // the client went away meanwhile
 )
 
 // unknownMechanism stands for all names that clients make up.
@@ -33,7 +34,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		logins: counters("logins_total",
-			"First logins of connections, by SASL mechanism and result: success, refused, or unavailable when nobody could tell."),
+			"First logins of connections, by SASL mechanism and result: success, refused, left by the client, or unavailable when nobody could tell."),
 		renewals: counters("reauthentications_total",
 			"Further logins of connections that were logged in already (KIP-368), by SASL mechanism and result."),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -261,7 +261,7 @@ func (s *session) next(ctx context.Context, token []byte) (answer []byte, done *
 	client := ctx
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	turn, err := s.sasl.limits.enter(ctx, s.who.Host)
+	turn, err := s.sasl.limits.enter(ctx, s.who.Host, s.renewal || s.tokens > 1)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: waiting for its turn: %w", ErrUnavailable, err)
 	}
@@ -324,8 +324,12 @@ func closed(why error) handler.Authenticated {
 // end records a login that failed. Nothing but the end of the connection follows.
 func (s *session) end(mechanism, user string, why error, how result) {
 	s.stage, s.exchange, s.refused = over, nil, nil
+	away := errors.Is(why, context.Canceled)
+	if away {
+		how = left
+	}
 	s.sasl.metrics.ended(mechanism, s.renewal, how, s.took)
-	if s.sasl.audit != nil && !errors.Is(why, context.Canceled) { // the client went away
+	if s.sasl.audit != nil && !away {
 		s.sasl.audit.LoginRefused(s.who, mechanism, user, why)
 	}
 }

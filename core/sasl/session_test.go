@@ -432,11 +432,12 @@ func TestFailuresAreTold(t *testing.T) {
 		"10.0.0.7 renews unknown : the listener does not offer the mechanism \"OTHER\"",
 	}, audit.told)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
-# HELP kafka_gateway_logins_total First logins of connections, by SASL mechanism and result: success, refused, or unavailable when nobody could tell.
+# HELP kafka_gateway_logins_total First logins of connections, by SASL mechanism and result: success, refused, left by the client, or unavailable when nobody could tell.
 # TYPE kafka_gateway_logins_total counter
+kafka_gateway_logins_total{mechanism="WORDS",result="left"} 1
 kafka_gateway_logins_total{mechanism="WORDS",result="refused"} 3
 kafka_gateway_logins_total{mechanism="WORDS",result="success"} 3
-kafka_gateway_logins_total{mechanism="WORDS",result="unavailable"} 4
+kafka_gateway_logins_total{mechanism="WORDS",result="unavailable"} 3
 kafka_gateway_logins_total{mechanism="unknown",result="refused"} 1
 # HELP kafka_gateway_reauthentications_total Further logins of connections that were logged in already (KIP-368), by SASL mechanism and result.
 # TYPE kafka_gateway_reauthentications_total counter

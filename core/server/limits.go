@@ -38,8 +38,8 @@ var (
 
 // address is what the connections of one address share.
 type address struct {
-	open      int    // connections
-	computing *queue // in the turnstile; nil until one is asked for
+	open      int             // connections
+	computing *security.Queue // in the turnstile; nil until one is asked for
 }
 
 // places is who is connected. Its owner locks it.

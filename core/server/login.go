@@ -38,7 +38,7 @@ func (c *conn) secure() error {
 		c.socket.turn = c.s.turnstile(ctx, c)
 		nc, who, err := t.Secure(ctx, &c.socket)
 		c.socket.turn.leave()
-		if c.socket.turn.used {
+		if c.socket.turn.turns > 0 {
 			c.opening = c.socket.turn.opening
 		}
 		c.socket.turn = nil
@@ -91,7 +91,7 @@ func (c *conn) tellAudit(err error) {
 func (s *Server) turnstile(ctx context.Context, c *conn) *turnstile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := newQueue(computingEach(s.computing))
+	own := security.NewQueue(computingEach(s.computing))
 	if a := c.address; a != nil { // nil: it has been displaced, and ends soon
 		if a.computing == nil {
 			a.computing = own

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"net"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/iggykafka/gateway/core/security"
@@ -25,14 +23,14 @@ func computingEach(all *security.Turns) int { return max(1, all.Most()/2) }
 // turnstile lets one connection compute in its turn.
 type turnstile struct {
 	ctx     context.Context
-	own     *queue // of the address
+	own     *security.Queue // of the address
 	all     *security.Turns
 	opening *security.Opening
 	suspect func() bool // whether the address is one
 	gone    func() bool // whether the client has left
 	inside  bool
 	inLane  bool // of suspects
-	used    bool // once at least
+	turns   int  // so far
 	began   time.Time
 }
 
@@ -42,15 +40,31 @@ func (t *turnstile) enter() error {
 		return nil
 	}
 	t.opening.Works()
-	if err := t.own.take(t.ctx, t.used); err != nil {
+	if err := t.own.Take(t.ctx, t.rank()); err != nil {
 		return err
 	}
 	if err := t.advance(); err != nil {
-		t.own.give(t.inLane)
+		t.own.Give(t.inLane)
 		return err
 	}
-	t.inside, t.used, t.began = true, true, time.Now()
+	t.inside, t.began = true, time.Now()
+	t.turns++
 	return nil
+}
+
+// often is after how many turns a client goes last of its address. A handshake takes two or
+// three, and some more where a long chain comes in pieces; one that sends byte by byte has one
+// for each, and would go before all newcomers for as long as it likes.
+const often = 16
+
+func (t *turnstile) rank() security.Rank {
+	switch {
+	case t.turns == 0:
+		return security.Before
+	case t.turns < often:
+		return security.Begun
+	}
+	return security.Often
 }
 
 // advance waits behind those of other addresses.
@@ -83,76 +97,11 @@ func (t *turnstile) leave() {
 	t.opening.Waits()
 	t.all.Give()
 	t.giveLane(time.Since(t.began))
-	t.own.give(t.inLane)
+	t.own.Give(t.inLane)
 }
 
 func (t *turnstile) giveLane(used time.Duration) {
 	if t.inLane {
 		t.all.Suspects.Give(used)
 	}
-}
-
-// queue is where the connections of one address wait for its places. It is safe for
-// concurrent use.
-type queue struct {
-	mu            sync.Mutex
-	places        int             // free
-	again, before []chan struct{} // who had a turn already, and who had none; in order of arrival
-}
-
-func newQueue(places int) *queue { return &queue{places: places} }
-
-// take waits for a place. The error is that of ctx, which ended before.
-func (q *queue) take(ctx context.Context, again bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	q.mu.Lock()
-	if q.places > 0 {
-		q.places--
-		q.mu.Unlock()
-		return nil
-	}
-	mine, line := make(chan struct{}), &q.before
-	if again {
-		line = &q.again
-	}
-	*line = append(*line, mine)
-	q.mu.Unlock()
-	select {
-	case <-mine:
-		return nil
-	case <-ctx.Done():
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	at := slices.Index(*line, mine)
-	if at < 0 {
-		return nil // it came just now
-	}
-	*line = slices.Delete(*line, at, at+1)
-	return ctx.Err()
-}
-
-// give gives a place to the next. Of a suspect that is the newest: its queue may be longer
-// than anybody waits, and in the order of arrival every place would go to who gives up, those
-// behind it who meant no harm among them.
-func (q *queue) give(newest bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	line := &q.again
-	if len(*line) == 0 {
-		line = &q.before
-	}
-	n := len(*line)
-	if n == 0 {
-		q.places++
-		return
-	}
-	at := 0
-	if newest {
-		at = n - 1
-	}
-	close((*line)[at])
-	*line = slices.Delete(*line, at, at+1)
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -83,8 +84,8 @@ func TestAddressesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		all := security.TurnsOf(1)
-		many, one := newQueue(1), newQueue(1)
-		enter := func(own *queue) {
+		many, one := security.NewQueue(1), security.NewQueue(1)
+		enter := func(own *security.Queue) {
 			turn := &turnstile{ctx: t.Context(), own: own, all: all, opening: opening(all), suspect: never, gone: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(time.Second)
@@ -104,14 +105,14 @@ func TestAddressesTakeTurns(t *testing.T) {
 // Who gives up leaves no place taken.
 func TestGivingUpTheTurn(t *testing.T) {
 	t.Parallel()
-	all, own := security.TurnsOf(1), newQueue(1)
+	all, own := security.TurnsOf(1), security.NewQueue(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	require.NoError(t, all.Take(t.Context()))
 	waiting := &turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: never, gone: never}
 	cancel()
 	require.ErrorIs(t, waiting.enter(), context.Canceled)
 	waiting.leave()
-	require.NoError(t, own.take(t.Context(), false), "the place is free")
+	require.NoError(t, own.Take(t.Context(), security.Before), "the place is free")
 	require.ErrorIs(t, (&turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: never, gone: never}).enter(), context.Canceled)
 	require.Equal(t, 1, all.Taken())
 }
@@ -129,7 +130,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		all := security.TurnsOf(1)
 		took := func(suspect func() bool) time.Duration {
 			began := time.Now()
-			turn := &turnstile{ctx: t.Context(), own: newQueue(1), all: all, opening: opening(all), suspect: suspect, gone: never}
+			turn := &turnstile{ctx: t.Context(), own: security.NewQueue(1), all: all, opening: opening(all), suspect: suspect, gone: never}
 			require.NoError(t, turn.enter())
 			time.Sleep(10 * time.Millisecond)
 			turn.leave()
@@ -145,7 +146,7 @@ func TestSuspectsWaitInTheirLane(t *testing.T) {
 		time.Sleep(time.Second)
 		given := make(chan error, 1)
 		go func() {
-			given <- (&turnstile{ctx: full, own: newQueue(1), all: all, opening: opening(all), suspect: always, gone: never}).enter()
+			given <- (&turnstile{ctx: full, own: security.NewQueue(1), all: all, opening: opening(all), suspect: always, gone: never}).enter()
 		}()
 		synctest.Wait()
 		cancel()
@@ -281,7 +282,7 @@ func TestLeftBeforeTheTurn(t *testing.T) {
 func TestOneOfMany(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all, own := security.TurnsOf(1), newQueue(1)
+		all, own := security.TurnsOf(1), security.NewQueue(1)
 		shake := func(patience time.Duration) bool {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
@@ -313,7 +314,7 @@ func TestOneOfMany(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		require.Greater(t, in.Load(), int32(2), "of about 100")
-		require.NoError(t, own.take(t.Context(), false), "no place is lost")
+		require.NoError(t, own.Take(t.Context(), security.Before), "no place is lost")
 	})
 }
 
@@ -323,7 +324,7 @@ func TestBegunIsEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, suspect := range []func() bool{never, always} {
-			all, own := security.TurnsOf(1), newQueue(1)
+			all, own := security.TurnsOf(1), security.NewQueue(1)
 			began, first := time.Now(), make(chan time.Duration, 100)
 			for range 100 {
 				go func() {
@@ -343,5 +344,43 @@ func TestBegunIsEnded(t *testing.T) {
 			time.Sleep(time.Minute)
 			require.Len(t, first, 99)
 		}
+	})
+}
+
+// Clients of a suspect that send their handshakes byte by byte, a turn for each, keep nobody
+// out who comes after them.
+func TestBytesOneByOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all, own := security.TurnsOf(1), security.NewQueue(1)
+		ctx, stop := context.WithCancel(t.Context())
+		var slow sync.WaitGroup
+		for range 100 {
+			slow.Go(func() {
+				turn := &turnstile{ctx: ctx, own: own, all: all, opening: opening(all), suspect: always, gone: never}
+				for turn.enter() == nil {
+					time.Sleep(20 * time.Microsecond)
+					turn.leave()
+					time.Sleep(5 * time.Millisecond)
+				}
+			})
+		}
+		time.Sleep(10 * time.Second)
+		for range 5 {
+			began := time.Now()
+			patience, done := context.WithTimeout(t.Context(), 10*time.Second)
+			turn := &turnstile{ctx: patience, own: own, all: all, opening: opening(all), suspect: always, gone: never}
+			for range 2 { // as TLS does
+				require.NoError(t, turn.enter())
+				time.Sleep(2 * time.Millisecond)
+				turn.leave()
+			}
+			done()
+			require.Less(t, time.Since(began), 100*time.Millisecond)
+			time.Sleep(time.Second)
+		}
+		stop()
+		slow.Wait()
+		time.Sleep(time.Second)
 	})
 }
