@@ -236,8 +236,8 @@ func (p *partition) inTurn(ctx context.Context, group []*waiting) (again [][]*wa
 // for, and gets no request through until release, unless there is one already that the
 // server may yet execute: then it is backend.ErrUnavailable.
 func (t *topic) quiet(ctx context.Context, patience time.Duration) (release func(), err error) {
-	over := time.NewTimer(patience)
-	defer over.Stop()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	var held, ending []*partition
 	release = func() {
 		for _, p := range held {
@@ -247,24 +247,10 @@ func (t *topic) quiet(ctx context.Context, patience time.Duration) (release func
 			p.writer.end(-1)
 		}
 	}
-	late := false
 	for _, p := range t.partitions {
-		select {
-		case p.writer.turn <- struct{}{}:
+		if p.writer.takeTurn(ctx) {
 			held = append(held, p)
 			continue
-		default:
-		}
-		if !late {
-			select {
-			case p.writer.turn <- struct{}{}:
-				held = append(held, p)
-				continue
-			case <-over.C:
-				late = true
-			case <-ctx.Done():
-				late = true
-			}
 		}
 		ending = append(ending, p)
 		if !p.writer.end(1) {
@@ -273,6 +259,21 @@ func (t *topic) quiet(ctx context.Context, patience time.Duration) (release func
 		}
 	}
 	return release, nil
+}
+
+// takeTurn waits for the turn; one that is free is taken also when ctx has ended.
+func (w *writer) takeTurn(ctx context.Context) bool {
+	select {
+	case w.turn <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case w.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // end notes one more, or less, who deletes the topic. It reports false when something is
